@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use http::Method;
+use rolecall_local::demo::DEMOS;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
-use tests::{BASE_URL, Response, TestApi, project};
+use tests::{ACME, BASE_URL, Response, TestApi, project};
 
 /// The maximum size of the start page with its files, compressed.
 const MAX_FIRST_VIEW: usize = 55_000;
@@ -124,7 +125,7 @@ async fn samples_send_the_request_of_the_document() {
     let api = TestApi::new().await;
     let pages = pages(&api).await;
     let document = document();
-    let mut bodies = 0;
+    let (mut bodies, mut keys) = (0, 0);
     for (path, method, operation) in operations(&document) {
         let id = operation["operationId"].as_str().unwrap();
         let page = &pages[&format!("/docs/{}", slug(operation["tags"][0].as_str().unwrap()))];
@@ -146,9 +147,22 @@ async fn samples_send_the_request_of_the_document() {
         for sample in [curl, python, typescript] {
             assert_eq!(sample.contains("ROLECALL_KEY"), needs_key, "{sample}");
         }
+        let takes_key = operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|parameter| resolve(&document, parameter)["name"] == "Idempotency-Key");
+        for (sample, key) in [
+            (curl, "-H \"Idempotency-Key: $(od -An -N8 -tx8 /dev/urandom | tr -d ' ')\""),
+            (python, "\"Idempotency-Key\": str(uuid.uuid4()),"),
+            (typescript, "\"Idempotency-Key\": crypto.randomUUID(),"),
+        ] {
+            assert_eq!(sample.contains(key), takes_key, "{sample}");
+        }
+        keys += usize::from(takes_key);
         let example = &operation["requestBody"]["content"]["application/json"]["example"];
         if !example.is_null() {
-            let (_, body) = curl.split_once("-d '").unwrap();
+            let (_, body) = curl.split_once("\n  -d '").unwrap();
             let body = body.strip_suffix('\'').unwrap().replace("'\\''", "'");
             assert_eq!(&serde_json::from_str::<Value>(&body).unwrap(), example, "{id}");
             bodies += 1;
@@ -165,7 +179,7 @@ async fn samples_send_the_request_of_the_document() {
         }
         assert!(needs_key <= !form.is_empty(), "{id}");
     }
-    assert!(bodies >= 20, "{bodies}");
+    assert!(bodies >= 20 && keys >= 20, "{bodies} bodies and {keys} idempotency keys");
 }
 
 #[tokio::test]
@@ -186,7 +200,8 @@ async fn the_reference_contains_the_whole_guide() {
                 && !line.trim_start().starts_with("state ")
             {
                 let shown: &String = shown;
-                assert!(shown.contains(line.trim()), "{page} lacks {line}");
+                let line = line.trim().replace("http://127.0.0.1:3000", BASE_URL);
+                assert!(shown.contains(&line), "{page} lacks {line}");
                 lines += 1;
             }
         } else if let Some(title) = line.strip_prefix("## ") {
@@ -347,6 +362,19 @@ async fn samples_have_the_url_of_the_service() {
     let page = get(&api, "/docs/roles").await.expect(200).text;
     assert!(page.contains("curl</span> https://hiring.example&quot;>&lt;b>&amp;/api/v1/roles"), "{page}");
     assert!(!page.contains(BASE_URL));
+}
+
+#[tokio::test]
+async fn only_the_local_service_shows_a_key() {
+    let mut api = TestApi::new().await;
+    let start = get(&api, "/docs").await.expect(200).text;
+    assert!(start.contains("export ROLECALL_KEY=YOUR_API_KEY<"), "{start}");
+    let demo = DEMOS[ACME].login().unwrap();
+    let shown = format!("export ROLECALL_KEY={}<", demo.key);
+    assert!(!start.contains(&shown));
+    api.environment.config.edge.demo_login = Some(demo);
+    api.restart();
+    assert!(get(&api, "/docs").await.expect(200).text.contains(&shown));
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ impl Language {
             "json" => Self::Json,
             "http" => Self::Http,
             "sh" => Self::Shell,
+            "python" => Self::Python,
+            "ts" => Self::TypeScript,
             _ => Self::Text,
         }
     }
@@ -28,9 +30,15 @@ impl Language {
     const fn keywords(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["true", "false", "null"],
-            Self::Python => &["import", "print", "True", "False", "None"],
-            Self::TypeScript => &["const", "await", "if", "throw", "new", "true", "false", "null"],
-            Self::Shell => &["curl", "npx"],
+            Self::Python => &[
+                "and", "break", "def", "else", "except", "for", "from", "if", "import", "in", "is", "not",
+                "or", "pass", "print", "raise", "return", "try", "while", "False", "None", "True",
+            ],
+            Self::TypeScript => &[
+                "as", "async", "await", "catch", "const", "do", "for", "from", "function", "if", "import",
+                "let", "new", "of", "return", "throw", "try", "type", "while", "false", "null", "true",
+            ],
+            Self::Shell => &["cat", "curl", "done", "do", "export", "npm", "npx", "pip", "python3", "while"],
             Self::Http | Self::Text => &[],
         }
     }

@@ -32,8 +32,13 @@ const FILES: [(&str, &str); 3] = [
 const FIRST: [&str; 2] = ["show_organization", "create_quick_post"];
 
 /// The sections of the guide about tags with another name.
-const GUIDES: [(&str, &str); 3] =
-    [("Careers", "Career pages"), ("Docs", "Typed clients"), ("Voice webhook", "Webhooks from providers")];
+const GUIDES: [(&str, &str); 5] = [
+    ("Careers", "Career pages"),
+    ("Docs", "Typed clients"),
+    ("MCP", "Connect an assistant"),
+    ("Voice webhook", "Webhooks from providers"),
+    ("Webhook endpoints", "Webhooks"),
+];
 
 /// A tag of the document, which is a page.
 struct Resource {
@@ -54,6 +59,11 @@ impl Resource {
     fn is_about(&self, section: &Section) -> bool {
         self.guide.as_ref().is_some_and(|(page, _)| *page == section.page)
     }
+
+    /// Whether samples need an API key.
+    fn needs_key(&self) -> bool {
+        self.operations.iter().any(|operation| operation.authentication == Authentication::Credential)
+    }
 }
 
 /// An operation as its page shows it.
@@ -71,6 +81,8 @@ struct Operation {
     returned: Vec<Returned>,
     failures: Vec<Failure>,
     samples: [Sample; 3],
+    /// Whether the response is one page of a list.
+    is_paged: bool,
     /// The example of the response: its status and its HTML.
     response: Option<(String, String)>,
     /// The body with which the form for requests begins. `None` if there is no form.
@@ -183,9 +195,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = FILES.map(|(name, media)| format!("({name:?}, {media:?}, include_str!({name:?})),"));
     let tables = format!(
         "/// The URL of the service in the pages.\nconst EXAMPLE_URL: &str = {:?};\n\
+         /// The API key in the pages.\nconst EXAMPLE_KEY: &str = {:?};\n\
          /// The pages by name. The start page has no name.\nconst PAGES: &[(&str, &str)] = &[\n{}\n];\n\
          /// The other files: name, media type, content.\nconst FILES: &[(&str, &str, &str)] = &[\n{}\n];\n",
         samples::BASE_URL,
+        samples::API_KEY,
         rows.join("\n"),
         files.join("\n"),
     );
@@ -291,6 +305,7 @@ fn operation<'d>(schemas: &Schemas<'d>, endpoint: &Endpoint<'d>) -> Result<Opera
         returned,
         failures,
         samples: Request::of(document, endpoint).samples(),
+        is_paged: parameters.iter().any(|parameter| parameter["name"] == "cursor"),
         response: endpoint.success(document).and_then(|(status, response)| example(status, response)),
         form: can_try.then(|| body.map_or_else(String::new, |(_, body)| literal(body, &JSON, ""))),
         words: words.join(" "),

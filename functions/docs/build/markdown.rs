@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html};
 
 use crate::highlight::{Language, escaped, highlighted};
+use crate::samples::BASE_URL;
 
+/// The URL of the local service, which the guide has in its commands.
+const LOCAL_URL: &str = "http://127.0.0.1:3000";
 /// The number of lines from which code is shown in a box that scrolls.
 const MANY_LINES: usize = 28;
 
@@ -279,8 +282,9 @@ impl<'l> Writer<'l> {
     }
 }
 
-/// Returns a block of code.
+/// Returns a block of code. What works on the local service works on this one, too.
 pub(crate) fn block(code: &str, language: &str) -> String {
+    let code = code.replace(LOCAL_URL, BASE_URL);
     let html = highlighted(code.trim_end(), Language::of(language));
     boxed(&html, code.lines().count())
 }

@@ -7,6 +7,8 @@ use crate::highlight::{Language, highlighted};
 
 /// The base URL in the document's examples. The pages show the URL of the service instead.
 pub(crate) const BASE_URL: &str = "https://api.rolecall.test";
+/// The API key in the pages. The local service shows its demo key instead.
+pub(crate) const API_KEY: &str = "YOUR_API_KEY";
 /// The longest array or object on one line.
 const MAX_LINE: usize = 60;
 
@@ -39,11 +41,20 @@ impl Authentication {
     }
 }
 
+/// The value of a header.
+enum HeaderValue {
+    /// A prefix and the name of an environment variable.
+    Variable(&'static str, &'static str),
+    /// A new random value.
+    Random,
+}
+
 /// A request as samples show it.
 pub(crate) struct Request<'d> {
     method: String,
     url: String,
     authentication: Authentication,
+    takes_idempotency_key: bool,
     /// The content type and the value of the body.
     body: Option<(&'d str, &'d Value)>,
     /// Whether the response is JSON.
@@ -53,10 +64,13 @@ pub(crate) struct Request<'d> {
 impl<'d> Request<'d> {
     pub(crate) fn of(document: &'d Document, endpoint: &Endpoint<'d>) -> Self {
         let response = endpoint.success(document).map(|(_, response)| &response["content"]);
+        let mut parameters =
+            list(&endpoint.value["parameters"]).iter().map(|parameter| document.resolve(parameter));
         Self {
             method: endpoint.method.to_uppercase(),
             url: format!("{BASE_URL}{}", example_path(document, endpoint)),
             authentication: Authentication::of(endpoint),
+            takes_idempotency_key: parameters.any(|parameter| parameter["name"] == "Idempotency-Key"),
             body: body(endpoint),
             is_json: response.is_some_and(|content| content.get("application/json").is_some()),
         }
@@ -71,18 +85,31 @@ impl<'d> Request<'d> {
         .map(|(name, code, language)| Sample { language: name, code: highlighted(&code, language) })
     }
 
-    fn headers(&self) -> Vec<(&'static str, &'static str)> {
-        match self.authentication {
-            Authentication::Credential => vec![("Authorization", "Bearer $ROLECALL_KEY")],
-            Authentication::Signature => vec![("X-Timestamp", "$TIMESTAMP"), ("X-Signature", "$SIGNATURE")],
+    fn headers(&self) -> Vec<(&'static str, HeaderValue)> {
+        let mut headers = match self.authentication {
+            Authentication::Credential => {
+                vec![("Authorization", HeaderValue::Variable("Bearer ", "ROLECALL_KEY"))]
+            }
+            Authentication::Signature => vec![
+                ("X-Timestamp", HeaderValue::Variable("", "TIMESTAMP")),
+                ("X-Signature", HeaderValue::Variable("", "SIGNATURE")),
+            ],
             Authentication::None => vec![],
+        };
+        if self.takes_idempotency_key {
+            headers.push(("Idempotency-Key", HeaderValue::Random));
         }
+        headers
     }
 
     fn curl(&self) -> String {
         let method = if self.method == "GET" { String::new() } else { format!("-X {} ", self.method) };
         let mut lines = vec![format!("curl {method}{}", self.url)];
-        lines.extend(self.headers().iter().map(|(name, value)| format!("-H \"{name}: {value}\"")));
+        lines.extend(self.headers().into_iter().map(|(name, value)| match value {
+            HeaderValue::Variable(prefix, variable) => format!("-H \"{name}: {prefix}${variable}\""),
+            // Not all systems with a shell have `uuidgen` or `openssl`.
+            HeaderValue::Random => format!("-H \"{name}: $(od -An -N8 -tx8 /dev/urandom | tr -d ' ')\""),
+        }));
         match self.body {
             Some(("application/json", value)) => {
                 lines.push("-H \"Content-Type: application/json\"".to_owned());
@@ -101,20 +128,30 @@ impl<'d> Request<'d> {
 
     fn python(&self) -> String {
         let mut arguments = vec![format!("\"{}\"", self.url)];
-        let headers = self.headers().into_iter().map(|(name, value)| match value.split_once('$') {
-            Some(("", variable)) => format!("\"{name}\": os.environ[\"{variable}\"]"),
-            Some((start, variable)) => format!("\"{name}\": f\"{start}{{os.environ['{variable}']}}\""),
-            None => format!("\"{name}\": \"{value}\""),
+        let headers = self.headers().into_iter().map(|(name, value)| match value {
+            HeaderValue::Variable("", variable) => format!("\"{name}\": os.environ[\"{variable}\"]"),
+            HeaderValue::Variable(prefix, variable) => {
+                format!("\"{name}\": f\"{prefix}{{os.environ['{variable}']}}\"")
+            }
+            HeaderValue::Random => format!("\"{name}\": str(uuid.uuid4())"),
         });
         let headers: Vec<_> = headers.collect();
-        if !headers.is_empty() {
-            arguments.push(format!("headers={{{}}}", headers.join(", ")));
+        match headers.as_slice() {
+            [] => {}
+            [header] => arguments.push(format!("headers={{{header}}}")),
+            headers => {
+                arguments.push(format!("headers={{\n        {},\n    }}", headers.join(",\n        ")));
+            }
         }
         if let Some((media, value)) = self.body {
             let name = if media == "application/json" { "json" } else { "data" };
             arguments.push(format!("{name}={}", literal(value, &PYTHON, "    ")));
         }
-        let imports = if headers.is_empty() { "import httpx" } else { "import os\n\nimport httpx" };
+        let imports = match (headers.is_empty(), self.takes_idempotency_key) {
+            (true, _) => "import httpx",
+            (false, false) => "import os\n\nimport httpx",
+            (false, true) => "import os\nimport uuid\n\nimport httpx",
+        };
         let method = self.method.to_lowercase();
         let call = match arguments.as_slice() {
             [url] => format!("httpx.{method}({url})"),
@@ -131,9 +168,11 @@ impl<'d> Request<'d> {
         }
         let headers = self.headers().into_iter().map(|(name, value)| {
             let name = if name.contains('-') { format!("\"{name}\"") } else { name.to_owned() };
-            match value.split_once('$') {
-                Some((start, variable)) => format!("{name}: `{start}${{process.env.{variable}}}`"),
-                None => format!("{name}: \"{value}\""),
+            match value {
+                HeaderValue::Variable(prefix, variable) => {
+                    format!("{name}: `{prefix}${{process.env.{variable}}}`")
+                }
+                HeaderValue::Random => format!("{name}: crypto.randomUUID()"),
             }
         });
         let mut headers: Vec<_> = headers.collect();

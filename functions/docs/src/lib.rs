@@ -84,7 +84,7 @@ fn show_openapi(_: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
 
 /// Returns the start page of the API reference.
 fn show_start(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    page("", request.base_url)
+    page("", request)
 }
 
 /// Returns a page of the API reference, or a file that pages use.
@@ -92,15 +92,17 @@ fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     let name = request.path.strip_prefix("/docs/").filter(|name| !name.is_empty()).ok_or(Error::NotFound)?;
     match FILES.iter().find(|(file, ..)| *file == name) {
         Some((_, media, content)) => Ok(Reply::file(media, content)),
-        None => page(name, request.base_url),
+        None => page(name, request),
     }
 }
 
-/// Returns a page whose samples have the URL of this service.
-fn page(name: &str, base_url: &str) -> Result<Reply<Html>, Error> {
+/// Returns a page whose samples have the URL of this service. The local service also fills in its demo key.
+fn page(name: &str, request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     let (_, html) = PAGES.iter().find(|(page, _)| *page == name).ok_or(Error::NotFound)?;
-    let base_url = base_url.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    let base_url = request.base_url.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    let demo = request.edge.demo_login.as_ref();
     let html = html.replace(EXAMPLE_URL, &base_url);
+    let html = html.replace(EXAMPLE_KEY, demo.map_or(EXAMPLE_KEY, |demo| &demo.key));
     let security = [
         ("content-security-policy", POLICY),
         ("x-frame-options", "DENY"),
