@@ -59,6 +59,9 @@ pub fn operations() -> Vec<Operation> {
 /// Generates the document. `examples` has one example for each route.
 pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     let (source, operations) = (Source::read(), operations());
+    for (id, _) in operation::TITLES {
+        assert!(operations.iter().any(|operation| operation.id() == id), "{id} is not an operation");
+    }
     let schemas = Schemas::of(operations.iter().flat_map(Operation::bodies));
     let mut responses = Map::new();
     responses.insert("too_large_header".to_owned(), gateway::too_large_header());

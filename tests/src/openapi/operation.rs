@@ -14,6 +14,22 @@ use super::input::Description;
 use super::schema::Described;
 use super::words::in_words;
 
+/// The titles of operations whose id is a poor title.
+pub(super) const TITLES: [(&str, &str); 12] = [
+    ("apply_candidate", "Create application"),
+    ("invite_screen", "Invite to voice screen"),
+    ("list_posts", "List X posts"),
+    ("post_job", "Post job to X"),
+    ("redeliver_webhook_endpoint", "Redeliver event"),
+    ("replay_webhook_endpoint", "Replay events"),
+    ("send_message", "Send MCP message"),
+    ("show_openapi", "Show OpenAPI document"),
+    ("show_protected_api", "Show API metadata"),
+    ("show_protected_host", "Show host metadata"),
+    ("show_protected_mcp_endpoint", "Show MCP metadata"),
+    ("show_robots", "Show robots.txt"),
+];
+
 /// The description of a route.
 #[derive(Clone, Debug)]
 pub struct Operation {
@@ -203,7 +219,9 @@ impl Operation {
     }
 
     pub(super) fn summary(&self) -> String {
-        in_words(&self.id())
+        let id = self.id();
+        let title = TITLES.into_iter().find(|(titled, _)| *titled == id);
+        title.map_or_else(|| in_words(&id), |(_, title)| title.to_owned())
     }
 
     /// The links of a response. A list links to its first item and to the next page. A created resource links to all

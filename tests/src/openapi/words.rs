@@ -4,6 +4,7 @@
 pub(super) fn in_words(name: &str) -> String {
     let words = name.split('_').enumerate().map(|(index, word)| match word {
         "api" => "API".to_owned(),
+        "mcp" => "MCP".to_owned(),
         "oauth" => "OAuth".to_owned(),
         "openapi" => "OpenAPI".to_owned(),
         word if index == 0 => capitalized(word),
