@@ -1,4 +1,4 @@
-"""A receiver of webhooks, as the API guide describes it: it verifies each request with the secret and the public keys.
+"""A receiver of webhooks with the code of the API guide: it verifies each request with the secret and the public keys.
 
 Usage: receiver.py ADDRESS CERTIFICATE KEY
 
@@ -7,46 +7,26 @@ requests as JSON with both verdicts.
 """
 
 import json
+import re
 import ssl
 import sys
 import threading
-import time
-from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
-from nacl.exceptions import BadSignatureError
-from nacl.signing import VerifyKey
-from standardwebhooks.webhooks import Webhook, WebhookVerificationError
-
-trusted = {}
-
-
-def receive(secret: str, headers: dict[str, str], body: bytes) -> bool:
-    try:
-        Webhook(secret).verify(body, headers)
-    except WebhookVerificationError:
-        return False
-    return True
-
-
-def is_genuine(public_keys: list[str], headers: dict[str, str], body: bytes) -> bool:
-    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
-    is_fresh = abs(time.time() - int(headers["webhook-timestamp"])) < 300
-    for version, _, signature in (entry.partition(",") for entry in headers["webhook-signature"].split()):
-        for key in public_keys if version == "v1a" else []:
-            try:
-                VerifyKey(b64decode(key.removeprefix("whpk_"))).verify(signed, b64decode(signature))
-                return is_fresh
-            except BadSignatureError:
-                pass
-    return False
+guide = Path("../../functions/README.md").read_text(encoding="utf-8")
+section = guide.split("### Verifying requests\n")[1].split("\n## ")[0]
+# The standard output is for requests.
+code = {"print": lambda *_: None}
+for block in re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
+    exec(block, code)
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("webhook-")}
-        verdicts = [receive(trusted["secret"], headers, body), is_genuine(trusted["public_keys"], headers, body)]
+        verdicts = [code["receive"](headers, body) == 204, code["is_genuine"](headers, body)]
         print(json.dumps({"headers": headers, "body": body.decode(), "verdicts": verdicts}), flush=True)
         self.send_response(204 if all(verdicts) else 401)
         self.end_headers()
@@ -64,4 +44,5 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 print("ready", flush=True)
 for line in sys.stdin:
     trusted = json.loads(line)
+    code.update(SECRET=trusted["secret"], PUBLIC_KEYS=trusted["public_keys"])
     print("ready", flush=True)

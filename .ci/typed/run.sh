@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests clients that are generated from the OpenAPI document, in TypeScript and Python. Using only the generated types,
 # a session in each language runs the README's walkthrough and every operation of the document on an in-memory service.
+# Then runs the code of the API guide.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
@@ -19,10 +20,10 @@ generate() {
   fi
 }
 
-# Runs a session with the URL of a new service. Prints the service's log if the session fails.
+# Runs a program with the URL of a new service, which gets $options. Prints the service's log if the program fails.
 play() (
   log=$(mktemp)
-  exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
+  exec {lines}< <(exec "$rolecall" --memory "${options[@]}" --port 0 --template ../../template.yaml 2>"$log")
   service=$!
   # shellcheck disable=SC2329 # The trap calls it.
   stop() {
@@ -39,6 +40,7 @@ play() (
   timeout 300 "$@" "$base"
 )
 
+options=()
 rm -rf generated
 mkdir generated
 
@@ -61,3 +63,7 @@ python -c 'import importlib, pkgutil
 from generated import rolecall_client as client
 for module in pkgutil.walk_packages(client.__path__, f"{client.__name__}."): importlib.import_module(module.name)'
 play python -u session.py
+
+echo "-- The API guide"
+options=(--demo)
+play python -u guide.py
