@@ -552,8 +552,10 @@ fn observed(response: &Response, ticket: &str) -> (u16, Vec<(String, String)>, S
     secrets.retain(|(secret, _)| !secret.is_empty());
     let masked =
         |text: &str| secrets.iter().fold(text.to_owned(), |text, (secret, mask)| text.replace(secret, mask));
-    let headers =
-        response.headers.iter().map(|(name, value)| (name.to_string(), masked(value.to_str().unwrap())));
+    let headers = response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), masked(str::from_utf8(value.as_bytes()).unwrap())));
     (response.status, headers.collect(), masked(&response.text))
 }
 

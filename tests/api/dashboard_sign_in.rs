@@ -6,7 +6,7 @@ use rolecall_local::demo::DEMOS;
 use serde_json::json;
 use shared::model::{Member, MemberRole, Mode, PasswordCost, PasswordHash};
 use shared::store::Transaction;
-use tests::browser::{Browser, COOKIE, FORM, form, input};
+use tests::browser::{Browser, COOKIE, FOREIGN_COOKIES, FORM, form, input};
 use tests::dashboard::{add_member, owner};
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
 
@@ -23,6 +23,41 @@ fn ada() -> (&'static str, &'static str) {
 /// Returns a password that is too long to be valid, and is therefore not hashed.
 fn long_password() -> String {
     "x".repeat(1_025)
+}
+
+#[tokio::test]
+async fn a_cookie_of_another_site_prevents_no_sign_in() {
+    let api = TestApi::new().await;
+    for cookie in FOREIGN_COOKIES {
+        let browser = Browser::new(&api).with_foreign_cookie(cookie);
+        let page = browser.get(PATH).await.expect(200);
+        browser.sign_in(&page, ACME).await.expect(303);
+        browser.get("/dashboard").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_of_another_site_ends_no_session() {
+    let api = TestApi::new().await;
+    let member = owner(&api, ACME).await;
+    for cookie in FOREIGN_COOKIES {
+        let browser = Browser::with_session(&api, ACME, &member).await.with_foreign_cookie(cookie);
+        let page = browser.get("/dashboard").await.expect(200);
+        assert_eq!(page.header("set-cookie"), "");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_of_another_site_blocks_no_form() {
+    let api = TestApi::new().await;
+    let member = owner(&api, ACME).await;
+    for cookie in FOREIGN_COOKIES {
+        let browser = Browser::with_session(&api, ACME, &member).await;
+        let csrf = browser.csrf().await;
+        let browser = browser.with_foreign_cookie(cookie);
+        let sent = browser.send("/dashboard/mode", &[("csrf", &csrf), ("mode", "test")]).await.expect(303);
+        assert_eq!((sent.header("location"), sent.header("set-cookie")), ("/dashboard", ""));
+    }
 }
 
 #[tokio::test]
@@ -230,12 +265,13 @@ async fn the_cookie_is_host_only_and_http_only() {
     let stranger = browser.get(PATH).await.expect(200);
     let signed_in = browser.submit_sign_in(ada().0, ada().1).await.expect(303);
     let signed_out = browser.post("/dashboard/sign-out", &[]).await.expect(303);
-    let known_browser = signed_in.headers.get_all("set-cookie").iter().nth(1).unwrap().to_str().unwrap();
+    let known_browser = signed_in.headers.get_all("set-cookie").iter().nth(1).unwrap();
+    let known_browser = str::from_utf8(known_browser.as_bytes()).unwrap();
     let attributes = "; Path=/; Max-Age=34560000; Secure; HttpOnly; SameSite=Lax";
     assert!(known_browser.ends_with(attributes), "400 days: {known_browser}");
     for (response, life) in [(stranger, 86_400), (signed_in, 86_400), (signed_out, 0)] {
         let cookies: Vec<_> = response.headers.get_all("set-cookie").iter().collect();
-        let (value, attributes) = cookies[0].to_str().unwrap().split_once("; ").unwrap();
+        let (value, attributes) = str::from_utf8(cookies[0].as_bytes()).unwrap().split_once("; ").unwrap();
         assert!(value.starts_with(&format!("{COOKIE}=")));
         assert_eq!(attributes, format!("Path=/; Max-Age={life}; Secure; HttpOnly; SameSite=Lax"));
     }

@@ -45,7 +45,8 @@ async fn send(api: &TestApi, request: &str) -> Response {
 fn formatted(response: &Response) -> String {
     let status = format!("HTTP/1.1 {}", StatusCode::from_u16(response.status).unwrap());
     let headers = HEADERS.into_iter().filter_map(|name| Some((name, response.headers.get(name)?)));
-    let headers = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+    let headers =
+        headers.map(|(name, value)| format!("{name}: {}", str::from_utf8(value.as_bytes()).unwrap()));
     let head = [status].into_iter().chain(headers).collect::<Vec<_>>().join("\n");
     format!("{head}\n\n{}\n", format_json(&response.body, 0, 0))
 }

@@ -110,6 +110,7 @@ mod vapi;
 mod voice_cancellations;
 mod voice_screens;
 mod voice_webhook;
+#[expect(clippy::disallowed_methods, reason = "the guide shows it to people with other rules")]
 mod webhook_receiver;
 mod webhook_requests;
 mod webhooks;

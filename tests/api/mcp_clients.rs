@@ -84,7 +84,9 @@ impl StreamableHttpClient for GatewayClient {
         match response.status() {
             StatusCode::ACCEPTED => return Ok(StreamableHttpPostResponse::Accepted),
             StatusCode::UNAUTHORIZED => {
-                let challenge = response.headers()["www-authenticate"].to_str().expect("text").to_owned();
+                let challenge = str::from_utf8(response.headers()["www-authenticate"].as_bytes())
+                    .expect("text")
+                    .to_owned();
                 return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)));
             }
             _ => {}

@@ -4,7 +4,8 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::model::{Scope, Scopes};
 use shared::services::membership::{self, KeyDecision};
-use tests::browser::{Browser, COOKIE, FORM, Form};
+use tests::browser::{Browser, COOKIE, FOREIGN_COOKIES, FORM, Form};
+use tests::dashboard::owner;
 use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, token_status};
 use tests::{ACME, BASE_URL, GLOBEX, TestApi, tenant};
 
@@ -58,6 +59,16 @@ async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() 
         ),
     ] {
         assert_eq!(page.header(name), value, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn members_consent_beside_a_cookie_of_another_site() {
+    let api = TestApi::new().await;
+    let (app, member) = (OAuthApp::register(&api, "none").await, owner(&api, ACME).await);
+    for cookie in FOREIGN_COOKIES {
+        let browser = Browser::with_session(&api, ACME, &member).await.with_foreign_cookie(cookie);
+        app.code(&browser, &app.authorization_request(), "live").await;
     }
 }
 

@@ -169,7 +169,8 @@ async fn a_cursor_is_bound_to_the_path_with_its_ids() {
         });
         let request = lambda_http::request::from_str(&event.to_string()).unwrap();
         let response = app.handle(request).await;
-        let link = response.headers().get("link").map(|link| link.to_str().unwrap().to_owned());
+        let link =
+            response.headers().get("link").map(|link| str::from_utf8(link.as_bytes()).unwrap().to_owned());
         (response.status().as_u16(), link.unwrap_or_default())
     };
     let (status, link) = get("7", "limit=1").await;

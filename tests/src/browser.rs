@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 
-use http::Method;
+use http::{HeaderValue, Method};
 use rolecall_local::demo::DEMOS;
 use shared::auth::{Claims, Credential, Kind};
 use shared::model::{Device, Member, Mode, Session};
@@ -18,11 +18,15 @@ use crate::{LOOPBACK, RequestBuilder, Response, TestApi, tenant};
 pub const COOKIE: &str = "__Host-rolecall";
 /// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
+/// Cookies that another site on the same domain may set: in UTF-8, in Latin-1, and without a name.
+pub const FOREIGN_COOKIES: [&[u8]; 3] = ["promo=Grüße".as_bytes(), b"promo=Gr\xfc\xdfe", b"\x80"];
 
 /// A browser with its own cookie.
 pub struct Browser<'w> {
     api: &'w TestApi,
     source: IpAddr,
+    /// A cookie of another site on the same domain.
+    foreign_cookie: Option<&'static [u8]>,
     state: Mutex<State>,
 }
 
@@ -38,7 +42,7 @@ struct State {
 impl<'w> Browser<'w> {
     /// Returns a browser without a cookie.
     pub fn new(api: &'w TestApi) -> Self {
-        Self { api, source: LOOPBACK, state: Mutex::default() }
+        Self { api, source: LOOPBACK, foreign_cookie: None, state: Mutex::default() }
     }
 
     /// Returns a browser with this cookie.
@@ -51,6 +55,12 @@ impl<'w> Browser<'w> {
     #[must_use]
     pub fn at(self, source: [u8; 4]) -> Self {
         Self { source: source.into(), ..self }
+    }
+
+    /// Sends this cookie of another site before and after the browser's own cookies.
+    #[must_use]
+    pub fn with_foreign_cookie(self, cookie: &'static [u8]) -> Self {
+        Self { foreign_cookie: Some(cookie), ..self }
     }
 
     /// Returns a browser in which a demo organization's owner has signed in through the form.
@@ -107,8 +117,14 @@ impl<'w> Browser<'w> {
         let state = self.state.lock().expect("no poison");
         let session = state.cookie.as_ref().map(|value| format!("{COOKIE}={value}"));
         let others = state.others.iter().map(|(name, value)| format!("{name}={value}"));
-        let cookies: Vec<_> = session.into_iter().chain(others).collect();
-        if cookies.is_empty() { request } else { request.header("cookie", &cookies.join("; ")) }
+        let own = session.into_iter().chain(others).map(String::into_bytes);
+        let foreign = || self.foreign_cookie.map(<[u8]>::to_vec).into_iter();
+        let cookies: Vec<_> = foreign().chain(own).chain(foreign()).collect();
+        if cookies.is_empty() {
+            return request;
+        }
+        let value = HeaderValue::from_bytes(&cookies.join(&b"; "[..])).expect("a header value");
+        request.header_value("cookie", value)
     }
 
     /// Opens a page.
@@ -168,7 +184,8 @@ impl<'w> Browser<'w> {
     fn remember(&self, response: Response) -> Response {
         let mut state = self.state.lock().expect("no poison");
         for cookie in response.headers.get_all("set-cookie") {
-            let pair = cookie.to_str().expect("a cookie").split(';').next().expect("a value");
+            let pair =
+                str::from_utf8(cookie.as_bytes()).expect("a cookie").split(';').next().expect("a value");
             let (name, value) = pair.split_once('=').expect("a name and a value");
             if name != COOKIE {
                 state.others.insert(name.to_owned(), value.to_owned());

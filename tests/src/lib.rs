@@ -669,7 +669,7 @@ impl Response {
 
     /// Returns a header's value, or an empty string.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers.get(name).and_then(|value| str::from_utf8(value.as_bytes()).ok()).unwrap_or_default()
     }
 
     /// Asserts the status and returns the response.

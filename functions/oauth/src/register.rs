@@ -120,10 +120,7 @@ pub(crate) async fn register_client(
 }
 
 async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClient>>, OAuthRejection> {
-    let is_json = context.header("content-type").is_some_and(|value| {
-        value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-    });
-    if !is_json || context.body().len() > MAX_BODY {
+    if !context.is_json() || context.body().len() > MAX_BODY {
         return Err(invalid_metadata("The request body must be application/json and at most 64 KB."));
     }
     let body =

@@ -337,7 +337,7 @@ fn header_size(request: &Request<Bytes>) -> usize {
 /// checking.
 fn has_valid_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
-    match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
+    match (hosts.next().map(|host| str::from_utf8(host.as_bytes())), hosts.next()) {
         (Some(Ok(host)), None) => {
             let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
             host.chars().all(allowed) && Url::parse(&format!("http://{host}/")).is_ok()

@@ -112,7 +112,10 @@ impl Browser {
                 self.deployment.outside.upload(request.body(content).expect("a request")).await
             };
             self.remember(&response);
-            let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+            let location = response
+                .headers()
+                .get(LOCATION)
+                .and_then(|location| str::from_utf8(location.as_bytes()).ok());
             let Some(location) = location.filter(|_| response.status().is_redirection()) else {
                 let text = String::from_utf8_lossy(response.body()).into_owned();
                 return Page { status: response.status().as_u16(), url, text };
@@ -132,7 +135,9 @@ impl Browser {
     fn remember(&self, response: &http::Response<Bytes>) {
         let mut cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
         for cookie in response.headers().get_all(SET_COOKIE) {
-            let pair = cookie.to_str().ok().and_then(|cookie| cookie.split(';').next()?.split_once('='));
+            let pair = str::from_utf8(cookie.as_bytes())
+                .ok()
+                .and_then(|cookie| cookie.split(';').next()?.split_once('='));
             match pair {
                 Some((name, "")) => drop(cookies.remove(name)),
                 Some((name, value)) => drop(cookies.insert(name.to_owned(), value.to_owned())),

@@ -326,7 +326,11 @@ impl Outside {
     /// Receives a webhook. While the services have faults, endpoints refuse some.
     fn receive(&self, number: &str, headers: &HeaderMap, body: Vec<u8>) -> client::Response {
         let text = |name: &str| {
-            headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+            headers
+                .get(name)
+                .and_then(|value| str::from_utf8(value.as_bytes()).ok())
+                .unwrap_or_default()
+                .to_owned()
         };
         let mut state = self.state();
         let refusal = state.random.choice([None, None, None, None, Some(429), Some(500)]).flatten();

@@ -112,6 +112,11 @@ impl RequestContext {
         self.request.body().as_ref()
     }
 
+    /// Whether the content type is JSON in UTF-8.
+    pub fn is_json(&self) -> bool {
+        headers::is_json(self.headers())
+    }
+
     /// The body's parameters, if it is a form of at most 64 KB.
     pub fn form(&self) -> Result<Parameters, Error> {
         self.form_within(MAX_FORM)
@@ -181,10 +186,7 @@ impl RequestContext {
 
     /// The browser and the network that sent the request.
     pub fn device(&self) -> Device {
-        Device {
-            browser: headers::browser(self.header("user-agent").unwrap_or_default()),
-            network: self.source(),
-        }
+        Device { browser: headers::browser(self.headers()), network: self.source() }
     }
 
     /// Generates identifiers.

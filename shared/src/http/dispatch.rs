@@ -330,7 +330,7 @@ fn json_body(context: &RequestContext) -> Result<String, Error> {
     if bytes.len() > MAX_BODY {
         return Err(Error::PayloadTooLarge(MAX_BODY));
     }
-    if !headers::is_json(context.headers()) {
+    if !context.is_json() {
         return Err(Error::UnsupportedMediaType("application/json"));
     }
     let text =

@@ -1,22 +1,43 @@
 //! Request headers.
 
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 
-use lambda_http::http::HeaderMap;
+use lambda_http::http::{HeaderMap, HeaderValue};
 
 use super::Error;
 
 /// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
 
+/// A header or a part of one as text, if it is visible ASCII.
+pub(super) fn text(bytes: &[u8]) -> Option<&str> {
+    str::from_utf8(bytes).ok().filter(|text| text.is_ascii())
+}
+
+/// The parts of a header, without the spaces around them. Other programs also write parts, so a part that is not visible
+/// ASCII is empty here, and the other parts stay readable.
+fn parts(value: &HeaderValue, separator: u8) -> impl Iterator<Item = &str> {
+    let parts = value.as_bytes().split(move |byte| *byte == separator);
+    parts.map(|part| text(part.trim_ascii()).unwrap_or_default())
+}
+
+/// The parts of all headers with this name.
+fn all_parts<'h>(headers: &'h HeaderMap, name: &str, separator: u8) -> impl Iterator<Item = &'h str> {
+    headers.get_all(name).iter().flat_map(move |value| parts(value, separator))
+}
+
+/// A header that must not be sent more than once.
+fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, Error> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next();
+    if values.next().is_some() { Err(invalid(name, "must be sent only once")) } else { Ok(value) }
+}
+
 /// A header's value. Fails if the header was sent more than once or is not visible ASCII.
 pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| invalid(name, "must be visible ASCII")),
-        (Some(_), Some(_)) => Err(invalid(name, "must be sent only once")),
-    }
+    let Some(value) = only(headers, name)? else { return Ok(None) };
+    text(value.as_bytes()).map(Some).ok_or_else(|| invalid(name, "must be visible ASCII"))
 }
 
 /// The idempotency key: 1 to 255 visible characters, with or without quotes.
@@ -67,8 +88,7 @@ pub(super) struct KnownTags(Vec<String>);
 
 impl KnownTags {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let lists = headers.get_all("if-none-match").iter().filter_map(|value| value.to_str().ok());
-        Self(lists.flat_map(|list| list.split(',')).map(|tag| tag.trim().to_owned()).collect())
+        Self(all_parts(headers, "if-none-match", b',').map(str::to_owned).collect())
     }
 
     /// Whether the client has the version with this strong `etag`, compressed or not. Weak tags count, too.
@@ -79,9 +99,8 @@ impl KnownTags {
 
 /// Whether `Accept-Encoding` (RFC 9110, section 12.5.3) allows gzip, and does not prefer a response without compression.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all("accept-encoding").iter().filter_map(|value| value.to_str().ok());
     let (mut gzip, mut any, mut identity) = (None, None, None);
-    for coding in lists.flat_map(|list| list.split(',')) {
+    for coding in all_parts(headers, "accept-encoding", b',') {
         let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
         let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>).unwrap_or(0.0);
         match name.trim() {
@@ -95,10 +114,14 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
+/// The media type and the parameters of the content type; nothing if it was sent more than once.
+fn content_type(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    only(headers, "content-type").ok().flatten().into_iter().flat_map(|value| parts(value, b';'))
+}
+
 /// Whether the content type is JSON in UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let Ok(Some(value)) = single(headers, "content-type") else { return false };
-    let mut parts = value.split(';').map(str::trim);
+    let mut parts = content_type(headers);
     parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"))
         && parts.all(|parameter| {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -108,14 +131,15 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 
 /// Whether the content type is that of a form.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
-    let Ok(Some(value)) = single(headers, "content-type") else { return false };
-    let media = value.split(';').next().unwrap_or_default().trim();
-    media.eq_ignore_ascii_case(FORM)
+    content_type(headers).next().is_some_and(|media| media.eq_ignore_ascii_case(FORM))
 }
 
 /// The boundary between the parts of a form with a file; `None` for other content types.
 pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
-    multer::parse_boundary(single(headers, "content-type").ok()??).ok()
+    let mut parts = content_type(headers);
+    let media = parts.next()?;
+    let parameters = parts.filter(|parameter| !parameter.is_empty());
+    multer::parse_boundary(iter::once(media).chain(parameters).collect::<Vec<_>>().join(";")).ok()
 }
 
 /// The header in which a CDN proves that a request comes through it.
@@ -135,24 +159,19 @@ pub(super) fn ip_address(name: &str, value: &str) -> Option<IpAddr> {
 
 /// Whether the client accepts HTML. Only browsers do.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
-    headers
-        .get_all("accept")
-        .iter()
-        .any(|value| value.to_str().is_ok_and(|value| value.contains("text/html")))
+    all_parts(headers, "accept", b',').any(|range| range.contains("text/html"))
 }
 
 /// The value of the first cookie with this name.
 pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let lines = headers.get_all("cookie").iter().filter_map(|line| line.to_str().ok());
-    let mut cookies =
-        lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    let mut cookies = all_parts(headers, "cookie", b';').filter_map(|cookie| cookie.split_once('='));
     cookies.find(|(cookie, _)| *cookie == name).map(|(_, value)| value)
 }
 
 /// The names of the browser and the operating system in a `User-Agent` header: `Firefox on Linux`.
 ///
 /// Most browsers also name those that they are compatible with, so the order matters.
-pub(super) fn browser(user_agent: &str) -> String {
+pub(super) fn browser(headers: &HeaderMap) -> String {
     const BROWSERS: [(&str, &str); 8] = [
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
@@ -172,6 +191,8 @@ pub(super) fn browser(user_agent: &str) -> String {
         ("Mac OS X", "macOS"),
         ("Linux", "Linux"),
     ];
+    let user_agent = headers.get("user-agent").map_or(&b""[..], HeaderValue::as_bytes);
+    let user_agent = String::from_utf8_lossy(user_agent);
     let name_in = |known: &[(&str, &'static str)]| {
         known.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
     };
@@ -186,9 +207,56 @@ fn invalid(name: &str, problem: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lambda_http::http::HeaderName;
 
     fn with(name: &'static str, values: &[&str]) -> HeaderMap {
         values.iter().map(|value| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn a_part_with_foreign_bytes_leaves_the_other_parts_readable() {
+        type Reader = fn(&HeaderMap) -> bool;
+        let lists: [(&str, &str, &str, Reader); 5] = [
+            ("cookie", "; ", "rolecall=x", |headers| cookie(headers, "rolecall") == Some("x")),
+            ("if-none-match", ", ", "\"a\"", |headers| KnownTags::of(headers).include("\"a\"")),
+            ("accept-encoding", ", ", "gzip", accepts_gzip),
+            ("accept", ", ", "text/html", accepts_html),
+            ("user-agent", " ", "(Linux) Firefox/145.0", |headers| browser(headers) == "Firefox on Linux"),
+        ];
+        let media: [(&str, Reader); 3] = [
+            ("application/json; charset=utf-8", is_json),
+            (FORM, is_form),
+            ("multipart/form-data; boundary=x", |headers| boundary(headers).as_deref() == Some("x")),
+        ];
+        let one_value: [(&str, &str, Reader); 3] = [
+            ("authorization", "Bearer x", |headers| single(headers, "authorization").is_err()),
+            ("idempotency-key", "x", |headers| idempotency_key(headers).is_err()),
+            ("if-match", "\"a\"", |headers| if_match(headers, "\"a\"").is_err()),
+        ];
+        let headers = |name: &str, parts: &[&[u8]]| {
+            let value = HeaderValue::from_bytes(&parts.concat()).unwrap();
+            HeaderMap::from_iter([(HeaderName::from_bytes(name.as_bytes()).unwrap(), value)])
+        };
+        for foreign in ["name=\"Grüße\"".as_bytes(), b"name=Gr\xfc\xdfe", b"\x80"] {
+            for (name, separator, own, reads) in lists {
+                let (separator, own) = (separator.as_bytes(), own.as_bytes());
+                assert!(reads(&headers(name, &[foreign, separator, own])), "{name} after {foreign:?}");
+                assert!(reads(&headers(name, &[own, separator, foreign])), "{name} before {foreign:?}");
+            }
+            for (own, reads) in media {
+                assert!(
+                    reads(&headers("content-type", &[own.as_bytes(), b"; ", foreign])),
+                    "{own} {foreign:?}"
+                );
+                assert!(
+                    !reads(&headers("content-type", &[foreign, b"; ", own.as_bytes()])),
+                    "{foreign:?} {own}"
+                );
+            }
+            for (name, own, refuses) in one_value {
+                assert!(refuses(&headers(name, &[own.as_bytes(), foreign])), "{name} with {foreign:?}");
+            }
+        }
     }
 
     #[test]
@@ -299,7 +367,7 @@ mod tests {
             ("curl/8.9.1", "Unknown browser"),
             ("", "Unknown browser"),
         ] {
-            assert_eq!(browser(user_agent), name, "{user_agent}");
+            assert_eq!(browser(&with("user-agent", &[user_agent])), name, "{user_agent}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::dns::Resolve;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
 use url::{Host, Url};
 
@@ -158,9 +158,9 @@ impl fmt::Debug for ClientDocuments {
 
 /// Whether the content type is `application/json` or `application/*+json`.
 fn is_json(response: &Response) -> bool {
-    let content_type =
-        response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let content_type = response.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let essence = String::from_utf8_lossy(content_type).to_ascii_lowercase();
+    let essence = essence.split(';').next().unwrap_or_default().trim();
     let subtype = essence.strip_prefix("application/").unwrap_or_default();
     subtype == "json" || subtype.ends_with("+json")
 }

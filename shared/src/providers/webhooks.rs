@@ -126,7 +126,8 @@ impl WebhookSender {
         match timeout_at(deadline, request.send()).await {
             Ok(Ok(response)) => {
                 let status = Some(response.status().as_u16());
-                let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+                let retry_after = response.headers().get(RETRY_AFTER);
+                let retry_after = retry_after.and_then(|value| str::from_utf8(value.as_bytes()).ok());
                 let retry_after = retry_after.map(str::to_owned);
                 WebhookAnswer { status, error: None, retry_after, body: Some(read(response, deadline).await) }
             }

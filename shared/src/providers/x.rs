@@ -258,7 +258,8 @@ fn reports_duplicate(body: &Value) -> bool {
 }
 
 fn rate_limit_reset(response: &Response) -> Option<Timestamp> {
-    let seconds = response.headers.get("x-rate-limit-reset")?.to_str().ok()?.parse().ok()?;
+    let seconds =
+        str::from_utf8(response.headers.get("x-rate-limit-reset")?.as_bytes()).ok()?.parse().ok()?;
     Timestamp::from_second(seconds).ok()
 }
 

@@ -9,5 +9,5 @@ pub(super) type Parameters = BTreeMap<String, String>;
 
 /// Returns a header as text, if it is present and readable.
 pub(super) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
+    headers.get(name).and_then(|value| str::from_utf8(value.as_bytes()).ok())
 }

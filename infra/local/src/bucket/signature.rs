@@ -151,7 +151,8 @@ pub(super) fn canonical_request(
         query.map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
     query.sort_unstable();
     let header = |name: &&str| {
-        let values = request.headers().get_all(*name).iter().filter_map(|value| value.to_str().ok());
+        let values = request.headers().get_all(*name).iter();
+        let values = values.filter_map(|value| str::from_utf8(value.as_bytes()).ok());
         let values: Vec<_> = values
             .map(|value| value.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
             .collect();

@@ -236,7 +236,7 @@ impl Bucket {
         match (response.status, error_code(&response)) {
             (StatusCode::OK, _) if response.body.len() > limit => Err(BucketError::TooLarge),
             (StatusCode::OK, _) => {
-                let etag = response.headers.get(ETAG).and_then(|etag| etag.to_str().ok());
+                let etag = response.headers.get(ETAG).and_then(|etag| str::from_utf8(etag.as_bytes()).ok());
                 let etag = etag.ok_or(BucketError::Unavailable("it had no entity tag"))?.to_owned();
                 Ok(Some(Object { bytes: response.body, etag }))
             }
