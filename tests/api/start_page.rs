@@ -1,4 +1,4 @@
-//! The start page at `/`.
+//! The start page at `/`, and redirects from paths of pages with a slash at the end.
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
@@ -30,6 +30,61 @@ async fn the_start_page_links_to_everything_that_runs_here() {
     get("/", HTML).await.expect(200);
     get("/", "*/*").await.expect(200);
     assert!(api.dynamodb.take_calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_with_a_slash_at_the_end_redirects_to_the_page() {
+    let api = TestApi::new().await;
+    for (path, location) in [
+        ("/dashboard/", "/dashboard"),
+        ("/dashboard/candidates/?stage=offer&q=a%2Fb+c", "/dashboard/candidates?stage=offer&q=a%2Fb+c"),
+        ("/docs/", "/docs"),
+        ("/docs/roles//", "/docs/roles"),
+        ("/careers/acme/", "/careers/acme"),
+        ("/careers/acme/cook/apply/", "/careers/acme/cook/apply"),
+        ("/careers/acme/caf%C3%A9%20%25%3F%23%5C/", "/careers/acme/caf%C3%A9%20%25%3F%23%5C"),
+        ("/careers/%0D%0Ax:%20y/", "/careers/%0D%0Ax%3A%20y"),
+    ] {
+        for method in [Method::GET, Method::HEAD] {
+            let response = api.request(method, path).anonymous().header("accept", HTML).send().await;
+            assert_eq!((response.status, response.header("location")), (308, location), "{path}");
+        }
+        let response = api.request(Method::POST, path).anonymous().header("accept", HTML).send().await;
+        assert_eq!((response.status, response.header("location")), (404, ""), "POST {path}");
+    }
+}
+
+#[tokio::test]
+async fn no_other_path_with_a_slash_at_the_end_redirects() {
+    let api = TestApi::new().await;
+    for path in [
+        "//",
+        "//evil.example/",
+        "//evil.example/dashboard/",
+        "/%2F/evil.example/",
+        "/%2Fevil.example%2Fdashboard/",
+        "/\\evil.example/",
+        "/%5Cevil.example/",
+        "/%09/evil.example/",
+        "/careers//evil.example/",
+        "/careers/",
+        "/careers//",
+        "//dashboard/",
+        "/dashboard//candidates/",
+        "/dashboard.evil.example/",
+        "/dashboard/nowhere/",
+        "/dashboard/mode/",
+        "/api/v1/",
+        "/api/v1/roles/",
+        "/api/v1/openapi.json/",
+        "/oauth/authorize/",
+        "/.well-known/security.txt/",
+        "/mcp/",
+        "/robots.txt/",
+    ] {
+        let response = api.request(Method::GET, path).anonymous().header("accept", HTML).send().await;
+        assert_eq!((response.status, response.header("location")), (404, ""), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -3,17 +3,21 @@
 //! | Route | Description |
 //! |---|---|
 //! | `GET /` | the start page: what runs here, and where to go |
-//! | `$default` | 404, or 405 with the methods that the path supports |
+//! | `$default` | 404; 405 with the methods that the path supports; 308 to a page whose path has no slash at the end |
 
 mod routes;
 
 use askama::Template;
+use lambda_http::http::Method;
 use serde::Serialize;
 use shared::config::DemoLogin;
 use shared::http::page::style_version;
 use shared::http::{Document, DocumentRequest, Error, Html, Reply};
 
 use routes::KNOWN_ROUTES;
+
+/// How the paths of pages begin.
+const PAGES: [&str; 3] = ["/careers/", "/dashboard", "/docs"];
 
 /// The start page and the default route. Browsers get a page, and programs get JSON.
 pub fn pages() -> Vec<Document> {
@@ -57,14 +61,29 @@ fn show_start(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     Reply::status(200, &start)
 }
 
-/// Returns 404 for an unknown path, and 405 for a known path with another method.
-fn reject(request: &DocumentRequest<'_>) -> Result<Reply<()>, Error> {
+/// Returns 404 for an unknown path, and 405 for a known path with another method. Sites and mail programs add a slash to
+/// the paths of pages, so these redirect.
+fn reject(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    let path = request.path.trim_end_matches('/');
+    let is_read = matches!(*request.method, Method::GET | Method::HEAD);
+    if is_read && path != request.path && is_page(path) {
+        return Ok(Reply::moved(path, request.query));
+    }
     Err(error_for(request.path))
 }
 
+fn is_page(path: &str) -> bool {
+    PAGES.iter().any(|root| path.starts_with(root)) && methods(path).any(|method| method == "GET")
+}
+
 fn error_for(path: &str) -> Error {
+    Error::of_unknown_route(methods(path))
+}
+
+/// The methods that a path supports.
+fn methods(path: &str) -> impl Iterator<Item = &'static str> {
     let routes = KNOWN_ROUTES.iter().filter_map(|route| route.split_once(' '));
-    Error::of_unknown_route(routes.filter(|(_, pattern)| matches(pattern, path)).map(|(method, _)| method))
+    routes.filter(move |(_, pattern)| matches(pattern, path)).map(|(method, _)| method)
 }
 
 fn matches(pattern: &str, path: &str) -> bool {

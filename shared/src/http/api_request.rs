@@ -77,7 +77,7 @@ const DEFAULT_LIMIT: u32 = 25;
 /// The characters that are escaped in a query value (RFC 3986, section 2.3).
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The characters that are escaped in a path, which keeps its slashes.
-const PATH: &AsciiSet = &QUERY.remove(b'/');
+pub(super) const PATH: &AsciiSet = &QUERY.remove(b'/');
 
 impl<F: Input> Input for Listing<F> {
     const IS_LIST: bool = true;

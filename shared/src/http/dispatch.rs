@@ -80,7 +80,9 @@ impl Dispatch<'_> {
     pub(super) fn document(self, handler: &DocumentHandler) -> Result<Reply<()>, Error> {
         let context = &self.context;
         handler(&DocumentRequest {
+            method: context.request.method(),
             path: context.path(),
+            query: context.query_string(),
             base_url: context.base_url(),
             received_at: context.received_at,
             accepts_html: headers::accepts_html(context.headers()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
+use lambda_http::http::Method;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use super::envelope::{Envelope, Trace};
@@ -15,8 +16,12 @@ use crate::config::Edge;
 
 /// A request for a document.
 pub struct DocumentRequest<'r> {
+    /// The method.
+    pub method: &'r Method,
     /// The path, percent-decoded by the gateway.
     pub path: &'r str,
+    /// The query string as sent.
+    pub query: &'r str,
     /// The base URL of public links.
     pub base_url: &'r str,
     /// When the request arrived.
@@ -94,7 +99,9 @@ impl DocumentApp {
         let secret = headers::single(request.headers(), headers::ORIGIN_SECRET).ok().flatten();
         let result = if self.edge.origin_secrets.admit(secret) {
             let document = DocumentRequest {
+                method: request.method(),
                 path: request.raw_http_path(),
+                query: request.uri().query().unwrap_or_default(),
                 base_url: &envelope.base_url,
                 received_at: envelope.received_at,
                 accepts_html: headers::accepts_html(request.headers()),

@@ -4,12 +4,14 @@ use std::marker::PhantomData;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::api_request::PATH;
 use super::page::Sources;
 use super::{Error, page};
 use crate::id::Id;
@@ -181,6 +183,13 @@ impl Reply<Html> {
     /// 303: redirects the browser to `url`, with GET.
     pub fn see_other(url: &str) -> Self {
         Self::new(303, String::new()).with("location", url.to_owned())
+    }
+
+    /// 308: the page is at `path`, which is not encoded, with the same query.
+    pub fn moved(path: &str, query: &str) -> Self {
+        let separator = if query.is_empty() { "" } else { "?" };
+        let url = format!("{}{separator}{query}", utf8_percent_encode(path, PATH));
+        Self::new(308, String::new()).with("location", url)
     }
 
     /// 200 with a file that may be cached for a year, because its URL changes with its content.
