@@ -15,6 +15,12 @@ export async function visit({ service, open, step }) {
   visitor.elsewhere.add(site.origin()).add(site.origin("localhost"));
   const name = "Hiring <b>Helper</b>";
 
+  await step("another site on the domain sets a cookie with an umlaut, which the following pages and forms get", async () => {
+    await visitor.go("/");
+    await page.evaluate(() => (document.cookie = "promo=Grüße; path=/"));
+    assert.equal(await page.evaluate(() => document.cookie), "promo=Grüße");
+  });
+
   const application = await step("an application registers", () =>
     // Without a port: a loopback redirect URI may use any port.
     Application.register(service, name, "http://127.0.0.1/callback", "http://localhost/callback"));
