@@ -134,7 +134,7 @@ fn differences(path: &str, stored: &Value, today: &Value, found: &mut BTreeSet<S
     }
 }
 
-/// With `RENEW=1`, the test adds the items of new kinds. Nothing changes an item that is stored already.
+/// `.ci/renew` sets `RENEW`, and the test then adds the items of new kinds. Nothing changes an item that is stored already.
 #[tokio::test]
 async fn stored_items_of_the_first_form_can_be_read_for_ever() {
     let (api, _) = Box::pin(table()).await;
@@ -153,7 +153,7 @@ async fn stored_items_of_the_first_form_can_be_read_for_ever() {
             fs::write(&path, text).unwrap();
         }
         let Ok(text) = fs::read_to_string(&path) else {
-            problems.push(format!("{} is missing", path.display()));
+            problems.push(format!("{} is missing: run .ci/renew", path.display()));
             continue;
         };
         let stored: Value = serde_json::from_str(&text).unwrap();
