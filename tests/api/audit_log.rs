@@ -247,7 +247,8 @@ fn every_route_has_a_decision() {
     let mut routes: Vec<_> = tables().into_iter().flat_map(Tables::rows).filter(needs_decision).collect();
     routes.sort_by_key(|route| route.key);
     let known: Vec<_> = DECISIONS.iter().map(|(key, _)| *key).collect();
-    assert_eq!(routes.iter().map(|route| route.key).collect::<Vec<_>>(), known);
+    let keys: Vec<_> = routes.iter().map(|route| route.key).collect();
+    assert_eq!(keys, known, "change DECISIONS in tests/api/audit_log.rs");
     for route in routes {
         let expected = match decision(route.key) {
             Read(action) => Some(action),

@@ -151,7 +151,7 @@ async fn every_route_stays_within_its_call_budget() {
     rows.sort_unstable();
     let mut budgeted: Vec<_> = BUDGET.iter().map(|(key, _)| *key).collect();
     budgeted.sort_unstable();
-    assert_eq!(rows, budgeted, "every route has a budget");
+    assert_eq!(rows, budgeted, "every route has a budget: change BUDGET in tests/api/budget.rs");
     for (second, (key, calls)) in BUDGET.iter().enumerate() {
         // A new id could equal an earlier one of the same time, and its transaction would then be repeated.
         api.clock.set(&format!("2026-11-20T09:30:{second:02}Z"));

@@ -55,7 +55,11 @@ async fn typical_requests_cost_exactly_these_capacity_units() {
         let counted = units(&api, method, path, body).await;
         // DynamoDB Local counts the units of transactions differently.
         if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
-            assert_eq!(counted, expected, "{method} {path}");
+            assert_eq!(
+                counted, expected,
+                "{method} {path}: these are write and read units. Every stored byte counts, also those of a null: leave \
+                 it out with skip_serializing_if. If the request has to cost more, change the table in infra/README.md"
+            );
         }
     }
 }

@@ -292,7 +292,11 @@ pub(crate) async fn api_for(route: PageRoute, x: &FakeX) -> TestApi {
 async fn every_route_makes_exactly_these_dynamodb_calls() {
     let x = FakeX::start().await;
     let known: Vec<_> = page_routes().iter().map(|route| route.key).collect();
-    assert_eq!(known, CALLS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), "every route is listed");
+    assert_eq!(
+        known,
+        CALLS.iter().map(|(key, _)| *key).collect::<Vec<_>>(),
+        "every route is listed: change CALLS in tests/api/dashboard_cost.rs"
+    );
     for (route, (key, calls)) in page_routes().into_iter().zip(CALLS) {
         let api = api_for(route, &x).await;
         let fixtures = DashboardFixtures::new(&api).await;

@@ -265,7 +265,10 @@ fn every_route_that_writes_has_an_outcome() {
     let known: BTreeSet<_> = known.into_iter().collect();
     assert_eq!(known.difference(&routes).collect::<Vec<_>>(), Vec::<&&str>::new(), "no such routes");
     let missing: Vec<_> = routes.difference(&known).filter(|key| writes(key)).collect();
-    assert!(missing.is_empty(), "which events do these routes make? {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "add the events of these routes to OUTCOMES in tests/api/event_routes.rs: {missing:?}"
+    );
 }
 
 #[test]
@@ -287,7 +290,8 @@ fn every_type_of_event_is_made_by_a_request_or_has_another_origin() {
         assert!(made.insert(kind.as_str(), Some(test)).is_none(), "{} is made by a request", kind.as_str());
     }
     let all: BTreeSet<_> = EventType::ALL.iter().map(|kind| kind.as_str()).collect();
-    assert_eq!(made.keys().copied().collect::<BTreeSet<_>>(), all);
+    let made_types: BTreeSet<_> = made.keys().copied().collect();
+    assert_eq!(made_types, all, "change OUTCOMES or ELSEWHERE in tests/api/event_routes.rs");
     for test in made.into_values().flatten() {
         let (module, name) = test.split_once("::").unwrap();
         let code = std::fs::read_to_string(project(&format!("tests/api/{module}.rs"))).unwrap();

@@ -73,7 +73,10 @@ fn assert_described(name: &Value, schema: &Value) {
         "{name}"
     );
     for (field, schema) in schema["properties"].as_object().unwrap() {
-        assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}.{field}");
+        assert!(
+            schema["description"].as_str().is_some_and(|text| !text.is_empty()),
+            "{name}.{field} has no description: add one in functions/mcp/src/tools/schema.rs"
+        );
         if schema["type"] == "object" {
             assert_described(name, schema);
         }

@@ -455,7 +455,7 @@ async fn policies_allow_exactly_the_actions_and_keys_used() {
             }
         }
     }
-    assert!(problems.is_empty(), "{problems:#?}");
+    assert!(problems.is_empty(), "change the policies in template.yaml: {problems:#?}");
 }
 
 /// Each kind of key in the chart, with made-up values.

@@ -67,7 +67,10 @@ impl Drop for ContractMonitor {
                 eprintln!("The service also violated the contract: {violations:#?}");
             }
         } else {
-            assert!(violations.is_empty(), "{DOCUMENT} and the service differ: {violations:#?}");
+            assert!(
+                violations.is_empty(),
+                "{DOCUMENT} and the service differ: if the service is right, run .ci/renew\n{violations:#?}"
+            );
         }
     }
 }
