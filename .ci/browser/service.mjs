@@ -18,7 +18,7 @@ export async function start(binary, options = []) {
     const timer = setTimeout(() => reject(new Error(`the service did not start:\n${log}`)), TIMEOUT);
     child.stdout.setEncoding("utf8").on("data", (text) => {
       output += text;
-      if (/^Try .*\n/m.test(output)) {
+      if (/^Open .*\n/m.test(output)) {
         clearTimeout(timer);
         resolve();
       }

@@ -164,6 +164,7 @@ impl Demo {
                 let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
                 deleted.map_err(|error| error.to_string())?;
             }
+            eprintln!("Creating the demo company ...");
             Box::pin(company::create(environment, &self.staff()?)).await?;
         }
         for mode in Mode::ALL {

@@ -378,5 +378,6 @@ fn print_urls_and_logins(base_url: &str, endpoint: &str, bucket_url: &str) -> Re
         "Try             curl {base_url}/api/v1/organization -H 'Authorization: Bearer {}'",
         key.reveal()
     );
+    println!("Open            {base_url}");
     Ok(())
 }

@@ -45,12 +45,20 @@ impl Service {
             let line = line.expect("a line");
             let (name, value) = line.split_at(14);
             printed.insert(name.trim().to_owned(), value.trim().to_owned());
-            if name.trim() == "Try" {
+            if name.trim() == "Open" {
                 break;
             }
         }
         let base_url = printed.remove("Rolecall").expect("a base URL");
         Self { child, base_url, printed }
+    }
+
+    /// Stops the service, whose error output is piped. Returns that output.
+    fn stop(mut self) -> String {
+        signal("INT", self.child.id());
+        let mut errors = String::new();
+        self.child.stderr.take().expect("its error output").read_to_string(&mut errors).expect("text");
+        errors
     }
 
     fn key(&self) -> &str {
@@ -244,8 +252,10 @@ async fn a_new_data_folder_has_the_demo_company() {
         service.child.wait().expect("an exit status");
     }
     assert!(people[0].len() == 150 && people[0] == people[1]);
-    let memory = Service::start(&["--memory", "--demo"]);
+    let memory = Service::spawn(command(&["--memory", "--demo"]).stderr(Stdio::piped()));
     assert_eq!(memory.list_all(&client, "/api/v1/candidates").await.len(), 150);
+    assert_eq!(memory.printed["Open"], memory.base_url);
+    assert_eq!(memory.stop(), "Creating the demo company ...\nStopping.\n");
 }
 
 #[tokio::test]
@@ -265,9 +275,13 @@ async fn data_survives_a_restart_except_in_memory() {
     let roles = service.list_all(&client, "/api/v1/roles").await;
     assert_eq!((roles.len(), &roles[0]["id"]), (1, &posted["role"]["id"]));
 
-    let memory = Service::start(&["--memory", "--run-schedules"]);
+    let memory = Service::spawn(command(&["--memory", "--run-schedules"]).stderr(Stdio::piped()));
     assert!(memory.list_all(&client, "/api/v1/roles").await.is_empty());
     assert_eq!(memory.key(), service.key(), "demo keys must be the same everywhere");
+    let errors = memory.stop();
+    for function in ["DeliverFunction", "FeedFunction", "TasksFunction", "UsageResetFunction"] {
+        assert!(errors.contains(&format!("{function}: ")), "{function} did not run: {errors}");
+    }
 }
 
 /// Starts the service on `host`, and checks that the URLs it prints contain `printed` and that both of its ports answer at
@@ -275,7 +289,7 @@ async fn data_survives_a_restart_except_in_memory() {
 #[cfg(target_os = "linux")]
 async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
     let mut command = command(&["--memory", "--host", host]);
-    let mut service = Service::spawn(command.stderr(Stdio::piped()));
+    let service = Service::spawn(command.stderr(Stdio::piped()));
     let client = client();
     let body = json!({ "role": { "title": "Engineer" } });
     let (status, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("a response");
@@ -288,10 +302,7 @@ async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
         let response = client.get(&url).send().await.unwrap_or_else(|error| panic!("{url}: {error}"));
         assert!(!response.status().is_server_error(), "{url}: {}", response.status());
     }
-    signal("INT", service.child.id());
-    let mut errors = String::new();
-    service.child.stderr.take().expect("its error output").read_to_string(&mut errors).expect("text");
-    errors
+    service.stop()
 }
 
 /// Runs only on Linux, which has several loopback addresses, so that the test needs no network.
