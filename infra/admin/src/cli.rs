@@ -80,7 +80,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Create the DynamoDB table
+    /// Create the DynamoDB table, or adopt a restored one: create, adopt
     #[command(subcommand)]
     Table(TableCommand),
     /// Manage organizations: create, list, show, plan, suspend, resume, export, delete
