@@ -44,7 +44,7 @@ export async function count(world, options = {}) {
   });
   await task("twelve are rejected with a reason", 5, async (click) => {
     await click("link", "Baker");
-    await click("link", "List, with several at once");
+    await click("link", "Select several");
     for (let number = 1; number <= 12; number += 1) {
       await page.getByLabel(`Select P${number}`, { exact: true }).check();
     }

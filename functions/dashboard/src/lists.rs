@@ -61,7 +61,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Reads the place from a query. What is not a position leads to the first page.
+    /// Reads the place from a query. An invalid position shows the first page.
     pub(crate) fn read(query: &Parameters, is_position: impl Fn(&str) -> bool) -> Self {
         let position = |text: &str| is_position(text).then(|| text.to_owned());
         let Some(before) = position(query.get("before")) else { return Self::default() };

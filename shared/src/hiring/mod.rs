@@ -1,8 +1,7 @@
-//! The rules of hiring. Each change that the API offers is one function here, which members also use in the dashboard, and
-//! so is each read that assistants' tools need.
+//! API handlers that the dashboard and the MCP tools share: the rules of hiring.
 //!
-//! These functions are the handlers of API routes. The dashboard calls them with a member's form in place of a JSON body
-//! (`MemberRequest::carry_out`), and a tool with its arguments (`ApiRequest::carry_out`).
+//! The dashboard calls them with a member's form in place of a JSON body (`MemberRequest::carry_out`), and a tool with its
+//! arguments (`ApiRequest::carry_out`).
 
 mod candidate;
 pub mod candidate_detail;
