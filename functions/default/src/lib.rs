@@ -3,7 +3,7 @@
 //! | Route | Description |
 //! |---|---|
 //! | `GET /` | the start page: what runs here, and where to go |
-//! | `$default` | 404; 405 with the methods that the path supports; 308 to a page whose path has no slash at the end |
+//! | `$default` | 404; 405 with the methods that the path supports; 308 from the path of a page with a slash at the end |
 
 mod routes;
 
