@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use jiff::Timestamp;
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, RequestExt};
@@ -156,6 +156,18 @@ async fn headers_with_the_same_name_are_joined_and_forwarding_headers_are_added(
         (Some("20/Nov/2026:09:05:03 +0000"), Some("127.0.0.1"))
     );
     assert_eq!(received["request_id"].as_str().map(str::len), Some(16));
+}
+
+#[tokio::test]
+async fn cookies_keep_their_characters_and_lose_bytes_that_are_not_utf_8() {
+    for (cookie, expected) in [
+        ("promo=Grüße; own=1".as_bytes(), "promo=Grüße; own=1"),
+        (b"promo=Gr\xfc\xdfe; own=1", "promo=Gr\u{fffd}\u{fffd}e; own=1"),
+    ] {
+        let cookie = HeaderValue::from_bytes(cookie).unwrap();
+        let (_, received, _) = send(Request::get("/things").header("cookie", cookie), "").await;
+        assert_eq!(header(&received, "cookie"), Some(expected));
+    }
 }
 
 #[tokio::test]
