@@ -303,20 +303,26 @@ def roll_back(environment):
     print(f"{len(targets)} functions are back on release {previous}.")
 
 
-def main():
+def arguments(words=None):
+    """Reads the words of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("environment", choices=environments())
+    parser.add_argument("parameters", nargs="*", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--rollback", action="store_true")
+    read = parser.parse_args(words)
+    wrong = [item for item in read.parameters if "=" not in item]
+    if wrong:
+        parser.error(f"{wrong[0]} is not NAME=VALUE")
+    return read
+
+
+def main():
     try:
-        parser.add_argument("environment", choices=environments())
-        parser.add_argument("parameters", nargs="*", default=[], metavar="NAME=VALUE")
-        parser.add_argument("--rollback", action="store_true")
-        arguments = parser.parse_args()
-        wrong = [item for item in arguments.parameters if "=" not in item]
-        if wrong:
-            parser.error(f"{wrong[0]} is not NAME=VALUE")
-        if arguments.rollback:
-            roll_back(arguments.environment)
+        given = arguments()
+        if given.rollback:
+            roll_back(given.environment)
         else:
-            deploy(arguments.environment, dict(item.split("=", 1) for item in arguments.parameters))
+            deploy(given.environment, dict(item.split("=", 1) for item in given.parameters))
     except Refused as error:
         sys.exit(str(error))
 

@@ -168,7 +168,7 @@ class Names(unittest.TestCase):
             (".ci/renew", PROJECT[".ci/renew"].replace("API guide", "runbook"),
              ".ci/renew:2: the files of .ci/renew have functions/README.md, but this does not"),
             ("infra/admin/src/renewed.rs", 'env::var_os("RENEW")',
-             "infra/admin/src/renewed.rs:1: writes files if RENEW is set, but .ci/renew does not run the tests of rolecall-admin"),
+             "infra/admin/src/renewed.rs:1: writes files if RENEW is set, but .ci/renew does not run its tests"),
             ("infra/board.png", png('{"menu": ["Roles"], "addresses": []}'), "CONTRIBUTING.md:8: infra/board.png: the menu lacks API keys"),
             ("infra/board.png", png('{"menu": [], "addresses": ["http://127.0.0.1:33695/"]}'),
              "CONTRIBUTING.md:8: infra/board.png: shows the address http://127.0.0.1:33695/, whose port is not 3000"),

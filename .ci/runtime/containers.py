@@ -1,4 +1,5 @@
-"""Runs the functions in containers with their sample events, using the commands in infra/README.md.
+"""Types the commands for functions in containers, as they are printed, in bash and then in zsh. With EVENTS=1 it also runs
+every sample event in a container.
 
 Usage: containers.py FOLDER ROLECALL IMAGE, with the folder of the functions' binaries, the local service's binary, and
 a file that replaces AWS's base image. The program starts its own Docker engine, so it must be the first process of its
@@ -12,7 +13,6 @@ import os
 import pathlib
 import platform
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -26,9 +26,14 @@ import main as emulator
 import processes
 import sam
 
+sys.path.append(str(sam.ROOT / ".ci/documents"))
+
+import markdown  # noqa: E402
+from terminal import Terminal  # noqa: E402
+
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
 ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
-# In the document, no earlier event leaves a task.
+# As printed, no earlier event leaves a task.
 DONE = {"tasks_stream": {"tasks": 1, "failed": 0}, "tasks_schedule": {"tasks": 0, "failed": 0}}
 API = "http://127.0.0.1:3001"
 START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
@@ -39,34 +44,60 @@ def main(folder, rolecall, image):
     signal.signal(signal.SIGTERM, stop)
     folder, rolecall, image = [pathlib.Path(path).resolve() for path in (folder, rolecall, image)]
     os.chdir(sam.ROOT)
-    service, build, invocations, start_api, requests = blocks()
     work = image.parent
     isolate(work)
-    provider = sam.functions()
-    events = sam.events(provider)
     with engine(work / "engine") as client:
         client.api.import_image(
             src=str(image), repository="public.ecr.aws/lambda/provided", tag=f"al2023-{ARCHITECTURE}"
         )
-        terminal = Terminal(folder, work)
-        for line in build:
-            terminal.run(line)
+        environment = variables(folder)
+        for shell in ("bash", "zsh"):
+            type_section(shell, environment, work)
+        if os.environ.get("EVENTS"):
+            run_events(rolecall, environment)
+
+
+def type_section(shell, environment, work):
+    """Types the section's blocks in three terminals, and checks what they print."""
+    blocks = [block.text for block in markdown.read(sam.ROOT / sam.DOCUMENT).blocks if block.section == sam.SECTION]
+    service, build, invocations, start_api, requests = blocks
+    with contextlib.ExitStack() as stack:
+        # The replacement for cargo-lambda leaves its output where SAM looks for it.
+        building = {**environment, "CARGO_TARGET_DIR": str(work / "lambda")}
+        first, second, third = (Terminal(shell, environment=one) for one in (environment, building, environment))
+        for terminal in (first, second, third):
+            stack.callback(terminal.close)
+        _, ports = first.type(service)
+        assert {3000, 8000, 9000} <= set(ports), f"the local service listens on {ports}"
+        first.leave_running()
+        second.type(build)
         raise_timeouts()
-        with local_service(service, rolecall):
-            invoke(terminal, invocations)
-        with local_service(service, rolecall):
-            with terminal.running(START_LAMBDA, 3002) as log:
-                for function in sorted(provider.get_all(), key=sam.binary):
-                    endpoint = processes.Endpoint(3002, function.name)
-                    for name, event in events[function.name]:
-                        print(emulator.answer(endpoint, name, event), sam.command(function.name, name))
-                processes.check_log(log)
-            *exports, command = start_api
-            for line in exports:
-                terminal.run(line)
-            with terminal.running(command, 3001) as log:
-                request(terminal, requests)
-                processes.check_log(log)
+        for line in invocations.splitlines():
+            output, _ = second.type(line)
+            if "sam local invoke" in line:
+                check_result(re.search(r"events/(\w+)\.json", line)[1], output)
+        _, ports = second.type(start_api)
+        assert 3001 in ports, f"the gateway listens on {ports}"
+        second.leave_running()
+        check_responses(*(third.type(line)[0] for line in requests.splitlines()))
+        assert not any(word in second.output for word in ('"level":"ERROR"', "panicked")), second.output
+    print(f"{sam.DOCUMENT}, {sam.SECTION}: {len(blocks)} blocks were typed in {shell}")
+
+
+def run_events(rolecall, environment):
+    """Runs every sample event in a container."""
+    provider = sam.functions()
+    events = sam.events(provider)
+    command = [rolecall, *sam.SERVICE, "--host", "172.17.0.1", "--dynamodb-port", "8000", "--bucket-port", "9000"]
+    with processes.running("local service", list(map(str, command))) as (process, _):
+        processes.wait_for(process, lambda: processes.answers("http://172.17.0.1:3000/api/v1/organization"))
+        with processes.running(START_LAMBDA, START_LAMBDA.split(), {**environment, **sam.exports()}) as (process, log):
+            processes.wait_for(process, lambda: processes.listens(3002))
+            for function in sorted(provider.get_all(), key=sam.binary):
+                endpoint = processes.Endpoint(3002, function.name)
+                for name, event in events[function.name]:
+                    print(emulator.answer(endpoint, name, event), sam.command(function.name, name))
+            processes.check_log(log)
     print(f"ran {sum(map(len, events.values()))} events in {len(events)} functions in containers")
 
 
@@ -74,11 +105,6 @@ def stop(*_):
     """Ends the program. A second signal must not interrupt the cleanup."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
-
-
-def blocks():
-    """The documented commands, by block."""
-    return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", sam.documented(), re.DOTALL)]
 
 
 def raise_timeouts():
@@ -120,74 +146,32 @@ def engine(data):
                     container.remove(force=True)
 
 
-class Terminal:
-    """Runs commands like a terminal, one after another, and keeps exported variables."""
-
-    def __init__(self, folder, work):
-        self.exports = []
-        self.environment = {
-            **os.environ,
-            # With sam and the replacement for cargo-lambda.
-            "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
-            "FUNCTIONS": str(folder),
-            "CARGO_TARGET_DIR": str(work / "lambda"),
-            # Neither a container registry nor AWS is available.
-            "SAM_SKIP_PULL_IMAGE": "true",
-            "AWS_MAX_ATTEMPTS": "1",
-            # The time limit for starting a container, in seconds.
-            "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "300",
-        }
-
-    def run(self, line):
-        """Runs a command and returns its output."""
-        print(f"$ {line}")
-        if line.startswith("export "):
-            self.exports.append(line)
-            return ""
-        done = subprocess.run(self.shell(line), env=self.environment, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
-
-    @contextlib.contextmanager
-    def running(self, line, port):
-        """Runs a server that listens on a port. Yields its log."""
-        print(f"$ {line}")
-        with processes.running(line, self.shell(f"exec {line}"), self.environment) as (process, log):
-            processes.wait_for(process, lambda: processes.listens(port))
-            yield log
-
-    def shell(self, line):
-        return ["bash", "-euc", "\n".join([*self.exports, line])]
+def variables(folder):
+    """The variables of the terminals."""
+    return {
+        **os.environ,
+        # With sam and the replacement for cargo-lambda.
+        "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+        "FUNCTIONS": str(folder),
+        # Neither a container registry nor AWS is available.
+        "SAM_SKIP_PULL_IMAGE": "true",
+        "AWS_MAX_ATTEMPTS": "1",
+        # The time limit for starting a container, in seconds.
+        "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "300",
+    }
 
 
-@contextlib.contextmanager
-def local_service(lines, rolecall):
-    """Runs the local service with the documented options, but without cargo, which would build it again."""
-    [line] = lines
-    print(f"$ {line}")
-    command = shlex.split(line.replace("cargo run --", str(rolecall)))
-    host = command[command.index("--host") + 1]
-    with processes.running("local service", command) as (process, _):
-        processes.wait_for(process, lambda: processes.answers(f"http://{host}:3000/api/v1/organization"))
-        yield
+def check_result(name, output):
+    """Checks the result of an invocation, which is the last line."""
+    event, result = json.loads(pathlib.Path(f"events/{name}.json").read_text()), json.loads(output.splitlines()[-1])
+    if "routeKey" in event:
+        expected.check(name, event, result)
+    else:
+        expected.check_job(name, result, DONE.get(name))
 
 
-def invoke(terminal, lines):
-    """Checks the results of the documented invocations."""
-    for line in lines:
-        output = terminal.run(line)
-        if "sam local invoke" in line:
-            name = re.search(r"events/(\w+)\.json", line)[1]
-            event, result = json.loads(pathlib.Path(f"events/{name}.json").read_text()), json.loads(output)
-            if "routeKey" in event:
-                expected.check(name, event, result)
-            else:
-                expected.check_job(name, result, DONE.get(name))
-
-
-def request(terminal, lines):
-    """Checks the responses to the documented requests and to some other requests."""
-    shown, rejected = [terminal.run(line) for line in lines]
+def check_responses(shown, rejected):
+    """Checks the responses to the section's requests and to some other requests."""
     assert json.loads(shown)["name"] == "Acme", shown
     assert rejected.startswith("HTTP/1.1 401 "), rejected
     assert json.loads(rejected.splitlines()[-1])["code"] == "unauthorized", rejected

@@ -26,7 +26,6 @@ def main(folder, rolecall, *packages):
     provider = sam.functions()
     events = sam.events(provider)
     sam.check_environment(provider)
-    sam.check_documented(events)
     api, dynamodb, bucket = processes.free_ports(3)
     os.environ.update(sam.shell(api, dynamodb, bucket))
     print("to do the same in containers, set up as described in infra/README.md:")

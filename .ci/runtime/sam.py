@@ -16,6 +16,7 @@ from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = "infra/local/environment.json"
 DOCUMENT = "infra/README.md"
+SECTION = "Functions in containers"
 # The options of the local service, except hosts and ports.
 SERVICE = ["--memory", "--recorded"]
 # The event sources of functions without routes, by the last part of the sample event's name.
@@ -85,27 +86,20 @@ def handles(function, name, event):
 
 def shell(api, dynamodb, bucket):
     """The variables that the documented commands export, for the local service on loopback with these ports."""
-    exported = re.findall(r"^export (AWS_ACCESS_KEY_ID.*|DYNAMODB_ENDPOINT.*)$", documented(), re.MULTILINE)
-    pairs = [word.split("=", 1) for line in exported for word in shlex.split(line)]
-    assert {name for name, _ in pairs} >= {"AWS_ACCESS_KEY_ID", "DYNAMODB_ENDPOINT"}, f"{DOCUMENT} lacks exports"
     host = "http://host.docker.internal"
     ports = {f"{host}:8000": dynamodb, f"{host}:3000": api, f"{host}:9000": bucket}
-    return {name: f"http://127.0.0.1:{ports[value]}" if value in ports else value for name, value in pairs}
+    return {name: f"http://127.0.0.1:{ports[value]}" if value in ports else value for name, value in exports().items()}
 
 
-def check_documented(events):
-    """Checks that the documented commands are among those that run here."""
-    assert f"cargo run -- {' '.join(SERVICE)} " in documented(), f"{DOCUMENT} starts the service with other options"
-    invocations = set(re.findall(r"^sam local invoke .*$", documented(), re.MULTILINE))
-    run = {command(name, event) for name, named_events in events.items() for event, _ in named_events}
-    assert invocations and invocations <= run, f"{DOCUMENT} has commands that do not run here: {invocations - run}"
+def exports():
+    """The variables that the documented commands export."""
+    section = (ROOT / DOCUMENT).read_text().split(f"\n## {SECTION}\n")[1].split("\n## ")[0]
+    exported = re.findall(r"^export (AWS_ACCESS_KEY_ID.*|DYNAMODB_ENDPOINT.*)$", section, re.MULTILINE)
+    variables = dict(word.split("=", 1) for line in exported for word in shlex.split(line))
+    assert {"AWS_ACCESS_KEY_ID", "DYNAMODB_ENDPOINT"} <= variables.keys(), f"{DOCUMENT} lacks exports"
+    return variables
 
 
 def command(function, event):
     """The command to do the same in a container."""
     return f"sam local invoke {function} -e events/{event}.json --config-env local"
-
-
-def documented():
-    """The section of DOCUMENT about functions in containers."""
-    return (ROOT / DOCUMENT).read_text().split("\n## Functions in containers\n")[1].split("\n## ")[0]
