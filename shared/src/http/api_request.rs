@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use utoipa::openapi::RefOr;
@@ -12,7 +12,7 @@ use utoipa::openapi::schema::Schema;
 use super::context::RequestContext;
 use super::fields::{read_body, read_form, read_query};
 use super::idempotency::IdempotencyKey;
-use super::reply::{List, etag, json};
+use super::reply::{List, PATH, QUERY, etag, json};
 use super::{Collection, Error, Fields, Input, Parameters, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
@@ -74,11 +74,6 @@ pub struct Listing<F> {
 }
 
 const DEFAULT_LIMIT: u32 = 25;
-/// The characters that are escaped in a query value (RFC 3986, section 2.3).
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The characters that are escaped in a path, which keeps its slashes.
-pub(super) const PATH: &AsciiSet = &QUERY.remove(b'/');
-
 impl<F: Input> Input for Listing<F> {
     const IS_LIST: bool = true;
 

@@ -4,18 +4,22 @@ use std::marker::PhantomData;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use percent_encoding::utf8_percent_encode;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::api_request::PATH;
 use super::page::Sources;
 use super::{Error, page};
 use crate::id::Id;
 use crate::store::{Receipt, StoreError};
+
+/// The characters that are escaped in a query value (RFC 3986, section 2.3).
+pub(super) const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The characters that are escaped in a path, which keeps its slashes.
+pub(super) const PATH: &AsciiSet = &QUERY.remove(b'/');
 
 /// A successful reply, as the OpenAPI document describes it. A type with a schema represents one resource with its
 /// entity tag.
