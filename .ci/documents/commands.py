@@ -25,7 +25,7 @@ SERVICES = {"deploy": "codedeploy"}
 # Commands of AWS's CLI that are made of several operations, with the options that we use and those that they need.
 COMPOSED = {
     ("s3", "sync"): (["size-only"], []),
-    ("logs", "tail"): (["since", "follow", "format"], []),
+    ("logs", "tail"): (["filter-pattern", "follow", "format", "since"], []),
     ("cloudformation", "deploy"): (
         ["template-file", "stack-name", "capabilities", "parameter-overrides"],
         ["template-file", "stack-name"],
@@ -134,9 +134,7 @@ class Judge:
     def aws(self, arguments):
         """Looks for an operation and its options in botocore's models of AWS."""
         service, operation, *rest = arguments
-        if service == "s3" or (service, operation) == ("cloudformation", "deploy"):
-            if (service, operation) not in COMPOSED:
-                raise Wrong(f"the options of aws {service} {operation} are not in COMPOSED")
+        if (service, operation) in COMPOSED:
             known, needed = COMPOSED[service, operation]
         else:
             known, needed = self.model(SERVICES.get(service, service), operation, rest)
