@@ -255,7 +255,10 @@ def deploy(environment, overrides):
     services = parameters["ServicesSecretArn"]
     if services:
         value = aws("secretsmanager", "get-secret-value", "--secret-id", services)["SecretString"]
-        parameters.update(whole_services(json.loads(value)))
+        switches = whole_services(json.loads(value))
+        # Somebody may switch off a service whose keys are complete.
+        chosen = {**configured, **overrides}
+        parameters.update({name: "false" if chosen.get(name) == "false" else on for name, on in switches.items()})
     arns = [outputs[key] for key in OWN_SECRETS if key in outputs] + [
         parameters[key] for key in GIVEN_SECRETS if parameters[key]
     ]

@@ -395,6 +395,11 @@ class Deployment(unittest.TestCase):
         self.assertEqual(compile_smoke, ("cargo", "build", "--bin", "rolecall-admin"))
         self.assertEqual(smoke, ("cargo", "run", "--quiet", "--bin", "rolecall-admin", "--", "smoke", "https://x.example"))
 
+    def test_a_complete_service_can_be_switched_off(self):
+        before = {**DEFAULTS, "AlarmEmail": "a@b.example", "ServicesSecretArn": "arn"}
+        for overrides, expected in [({"Vapi": "false"}, "false"), ({"Vapi": "true"}, "true"), ({}, "true")]:
+            self.assertEqual(self.play({**before, "Vapi": "false"}, overrides)[2][2]["Vapi"], expected, overrides)
+
     def test_nothing_follows_a_failed_step(self):
         for step, fails in enumerate([("cargo", "build"), ("sam", "build"), ("sam", "deploy")], 1):
             self.assertEqual(len(self.play({"AlarmEmail": "a@b.example"}, {}, fails)), step, fails)
