@@ -1,7 +1,7 @@
 """Types the commands of the documents, as they are printed: each `sh` block, in bash and then in zsh.
 
-Usage: run.py TARGET [DOCUMENT...], with the folder of the build. It needs root, because each terminal has a fresh copy of the checkout
-in the place of the checkout, so that Cargo finds what it has compiled.
+Usage: run.py TARGET [DOCUMENT...], with the folder of the build. It needs root, because each terminal has a fresh copy of
+the checkout in the place of the checkout, so that Cargo finds what it has compiled.
 
 A block that cannot run here says why to its reader, with one of the REASONS in the paragraph before it. Its commands are
 then only judged (commands.py), as are all commands in the text around the blocks. `cargo test` and `.ci/run` are lanes
@@ -57,7 +57,11 @@ class Documents:
             problems += self.judge_texts(path, document)
         for path, document in documents:
             blocks = [block for block in document.blocks if block.language == "sh"]
-            typed = [block for block in blocks if self.is_typed(str(path), block)]
+            try:
+                typed = [block for block in blocks if self.is_typed(str(path), block)]
+            except Wrong as error:
+                problems.append(f"{path}: {error}")
+                continue
             problems += self.judge_blocks(path, [block for block in blocks if block not in typed], functions)
             for shell in ("bash", "zsh") if typed else ():
                 if problem := self.type(str(path), typed, shell):
