@@ -1,5 +1,4 @@
-//! Tests of the OpenAPI document. It matches the service, its examples are real responses, and it keeps the promises of
-//! the last release.
+//! Tests of the OpenAPI document. It matches the service, and its examples are real responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +13,8 @@ use tests::contract::{CONTRACT, DOCUMENT as SNAPSHOT};
 use tests::dashboard::owner;
 use tests::generated::assert_current;
 use tests::oauth::{OAuthApp, Tokens, basic_auth, registration};
-use tests::openapi::{DOCUMENT, Example, Refused, breaking, document, promises};
+use tests::openapi::{DOCUMENT, Example, Refused, document};
 use tests::{ACME, Response, TestApi, project, tenant};
-
-/// The part of the document that clients rely on, as of the last release. It has no version before the first release.
-const RELEASED: &str = "tests/api/openapi_released.json";
 
 /// The requests and responses of a client that uses every operation once.
 struct Session {
@@ -362,11 +358,7 @@ async fn oauth_requests(api: &TestApi) -> Exchanges {
 }
 
 fn snapshot() -> Value {
-    read(SNAPSHOT)
-}
-
-fn read(file: &str) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(project(file)).unwrap()).unwrap()
+    serde_json::from_str(&std::fs::read_to_string(project(SNAPSHOT)).unwrap()).unwrap()
 }
 
 /// Returns the document's operations by route key.
@@ -395,119 +387,6 @@ async fn the_document_is_current() {
     session.api.contract_monitor.take_violations();
     let document = serde_json::to_string_pretty(&session.document()).unwrap() + "\n";
     assert_current(SNAPSHOT, &document);
-}
-
-/// Returns the version of a heading of the changelog, such as `## 1.4.0 - 2027-01-12`.
-fn heading(line: &str) -> Option<&str> {
-    let version = line.strip_prefix("## ")?.split_whitespace().next()?.trim_matches(['[', ']']);
-    (version != "Unreleased").then_some(version)
-}
-
-/// Returns the version of the last release.
-fn last_release(changelog: &str) -> Option<&str> {
-    changelog.lines().find_map(heading)
-}
-
-fn version(document: &Value) -> Option<&str> {
-    document["info"]["version"].as_str()
-}
-
-/// Returns whether a name in the changelog matches a place. `* response 413` matches this response of every operation.
-fn matches_place(name: &str, place: &str) -> bool {
-    match name.split_once('*') {
-        Some((start, end)) => {
-            start.len() + end.len() > 0 && place.strip_prefix(start).is_some_and(|rest| rest.ends_with(end))
-        }
-        None => name == place,
-    }
-}
-
-/// Returns the breaking changes since the last release that the changelog does not list.
-fn unlisted(released: &Value, current: &Value, changelog: &str) -> Vec<String> {
-    let is_since = |line: &&str| heading(line).is_none() || heading(line) != version(released);
-    let since: Vec<_> =
-        changelog.lines().take_while(is_since).flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
-    let is_listed = |place: &String| since.iter().any(|name| matches_place(name, place));
-    breaking(released, current).into_iter().filter(|place| !is_listed(place)).collect()
-}
-
-/// Returns the promises of a new release. Fails if the version is already released or a breaking change is not listed.
-fn release(released: &Value, current: &Value, changelog: &str) -> Result<Value, String> {
-    let unlisted = unlisted(released, current, changelog);
-    let newest = last_release(changelog);
-    let mut promises = promises(current);
-    if !unlisted.is_empty() {
-        return Err(format!("CHANGELOG.md does not list {unlisted:#?}"));
-    }
-    match newest {
-        // The promises have no version before the first release.
-        None => drop(promises.as_object_mut().unwrap().shift_remove("info")),
-        Some(_) if newest == version(released) => {
-            return Err(format!("{newest:?} is already released"));
-        }
-        Some(_) if newest != version(current) => {
-            return Err(format!(
-                "the changelog's version is {newest:?}, the document's is {:?}",
-                version(current)
-            ));
-        }
-        Some(_) => {}
-    }
-    Ok(promises)
-}
-
-#[test]
-fn the_changelog_lists_every_breaking_change() {
-    let (current, changelog) = (snapshot(), std::fs::read_to_string(project("CHANGELOG.md")).unwrap());
-    if std::env::var_os("RELEASE_OPENAPI").is_some() {
-        let promises = release(&read(RELEASED), &current, &changelog).unwrap();
-        std::fs::write(project(RELEASED), serde_json::to_string_pretty(&promises).unwrap() + "\n").unwrap();
-    }
-    let released = read(RELEASED);
-    let unlisted = unlisted(&released, &current, &changelog);
-    assert!(
-        unlisted.is_empty(),
-        "CHANGELOG.md does not list these breaking changes since the last release: {unlisted:#?}"
-    );
-    assert_eq!(
-        version(&released),
-        last_release(&changelog),
-        "{RELEASED} has another version; to update it: RELEASE_OPENAPI=1 cargo test --test api openapi::the_changelog_lists"
-    );
-}
-
-#[test]
-fn a_version_is_released_once_and_lists_its_breaking_changes() {
-    let document =
-        |version: Option<&str>, paths: Value| json!({ "info": { "version": version }, "paths": paths });
-    for (promised, current, changelog, outcome) in [
-        (None, "1.0.0", "## Unreleased\n", Err("does not list")),
-        (None, "1.0.0", "## Unreleased\n- `GET /roles` is gone.", Ok(None)),
-        (None, "1.0.0", "## Unreleased\n- `GET *` is gone.", Ok(None)),
-        (None, "1.0.0", "## Unreleased\n- `POST *`, `* /postings`, `*` are gone.", Err("does not list")),
-        (None, "1.0.0", "## Unreleased\n## 1.0.0 - 2027-01-12\n- `GET /roles` is gone.", Ok(Some("1.0.0"))),
-        (None, "1.0.0", "## [1.0.0]\n", Err("does not list")),
-        (Some("1.0.0"), "1.0.0", "## Unreleased\n- `GET /roles`\n## 1.0.0\n", Err("is already released")),
-        (Some("1.0.0"), "1.1.0", "## 1.1.0\n## 1.0.0\n- `GET /roles` is gone.", Err("does not list")),
-        (
-            Some("1.0.0"),
-            "1.0.0",
-            "## 1.1.0\n- `GET /roles`\n## 1.0.0\n",
-            Err("the document's is Some(\"1.0.0\")"),
-        ),
-        (Some("1.0.0"), "1.1.0", "## 1.1.0\n- `GET /roles`\n## 1.0.0\n", Ok(Some("1.1.0"))),
-    ] {
-        let released = document(promised, json!({ "/roles": { "get": {} } }));
-        let current = document(Some(current), json!({}));
-        match (release(&released, &current, changelog), outcome) {
-            (Ok(promises), Ok(expected)) => {
-                assert_eq!(version(&promises), expected, "{changelog}");
-                assert_eq!((version(&promises), &promises["paths"]), (last_release(changelog), &json!({})));
-            }
-            (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{changelog}: {reason}"),
-            (found, _) => panic!("{changelog}: {found:?}"),
-        }
-    }
 }
 
 #[test]

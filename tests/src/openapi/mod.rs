@@ -1,7 +1,6 @@
 //! Generates the OpenAPI document. Parameters and schemas come from the route tables and their types, descriptions from
 //! doc comments, error responses from error values, and examples from recorded requests.
 
-mod breaking;
 mod components;
 mod errors;
 mod example;
@@ -23,7 +22,6 @@ use serde_json::{Map, Value, json};
 use schema::Schemas;
 use source::Source;
 
-pub use breaking::{breaking, promises};
 pub use example::{Example, Refused};
 pub use operation::Operation;
 pub use paths::DOCUMENT;
