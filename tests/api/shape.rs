@@ -79,14 +79,6 @@ fn the_table_of_tools_is_current() {
 }
 
 #[test]
-fn the_route_tables_of_the_functions_are_current() {
-    for package in generated::packages_with_routes() {
-        let (path, content) = generated::function_source(&package);
-        generated::assert_current(&path, &content);
-    }
-}
-
-#[test]
 fn functions_do_not_depend_on_each_other() {
     let folders = std::fs::read_dir(project("functions")).unwrap().filter_map(|entry| {
         let entry = entry.unwrap();

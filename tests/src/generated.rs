@@ -2,7 +2,7 @@
 //! `RENEW` set, which makes them write the files.
 
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rolecall_local::functions::{Tables, tables};
@@ -51,12 +51,6 @@ pub fn known_routes() -> String {
         writeln!(file, "    \"{key}\",").expect("a string");
     }
     file + "];\n"
-}
-
-/// Returns the packages of the functions that have their own routes.
-pub fn packages_with_routes() -> BTreeSet<String> {
-    let functions = tables().into_iter().filter(|tables| tables.function != "DefaultFunction");
-    functions.map(|tables| package(tables.function)).collect()
 }
 
 /// Returns the binary of a function, such as `job_postings` for `JobPostingsFunction`.
@@ -136,32 +130,12 @@ pub fn routes() -> String {
     with_rows(&document, "| Page | Function |", &pages)
 }
 
-/// Returns the path and the content of a function's `lib.rs`, with a current route table in its doc comment.
-pub fn function_source(package: &str) -> (String, String) {
-    let path = format!("functions/{package}/src/lib.rs");
-    let source = std::fs::read_to_string(project(&path)).expect("the function");
-    let rows = source.lines().filter_map(|line| {
-        let (method, rest) = line.strip_prefix("//! | ")?.split_once(" | `")?;
-        let (path, text) = rest.strip_suffix(" |")?.split_once("` | ")?;
-        Some((format!("{method} {path}"), text.to_owned()))
-    });
-    let descriptions = Descriptions::new(rows.collect());
-    let rows = tables().into_iter().filter(|tables| self::package(tables.function) == package);
-    let rows = rows.flat_map(Tables::rows).map(|route| {
-        let (method, path) = route.key.split_once(' ').expect("a route key");
-        format!("//! | {method} | `{path}` | {} |", descriptions.of(package, route.key))
-    });
-    let content = with_rows(&source, "//! | Method | Path |", &rows.collect::<Vec<_>>());
-    (path, content)
-}
-
 /// Replaces the rows of the Markdown table whose first line begins with `header`.
 fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
     let lines: Vec<_> = text.lines().collect();
     let start = lines.iter().position(|line| line.starts_with(header));
     let start = start.unwrap_or_else(|| panic!("no table begins with {header:?}")) + 2;
-    let bar = if header.starts_with("//!") { "//! |" } else { "|" };
-    let count = lines[start..].iter().take_while(|line| line.starts_with(bar)).count();
+    let count = lines[start..].iter().take_while(|line| line.starts_with('|')).count();
     let rows = rows.iter().map(String::as_str);
     let lines = lines[..start].iter().copied().chain(rows).chain(lines[start + count..].iter().copied());
     lines.fold(String::new(), |text, line| text + line + "\n")
@@ -242,8 +216,6 @@ mod tests {
         let text = "a\n| A | B |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| C |\n";
         let rows = ["| 5 | 6 |".to_owned()];
         assert_eq!(with_rows(text, "| A |", &rows), "a\n| A | B |\n|---|---|\n| 5 | 6 |\n\n| C |\n");
-        let text = "//! | A |\n//! |---|\n//!\n//! |\n";
-        assert_eq!(with_rows(text, "//! | A |", &rows), "//! | A |\n//! |---|\n| 5 | 6 |\n//!\n//! |\n");
     }
 
     #[test]

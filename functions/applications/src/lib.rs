@@ -1,9 +1,4 @@
 //! Applications: candidates' progress through the pipelines of roles. Moves are routes of the candidate.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/applications` | list, optionally by `role_id`, `candidate_id`, `stage` and `status` |
-//! | GET | `/api/v1/applications/{id}` | show with the candidate's name and e-mail address |
 
 use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};

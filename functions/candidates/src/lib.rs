@@ -1,27 +1,4 @@
 //! Candidates: people and their progress through the hiring pipeline.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/candidates` | list, optionally by `role_id` and `stage`; find by `email`, `phone`, `external_id`, `source`, `tag` or `q` |
-//! | POST | `/api/v1/candidates` | create; with `role_id`, also apply for that role |
-//! | GET | `/api/v1/candidates/{id}` | show with applications, voice screens and touchpoints |
-//! | PATCH | `/api/v1/candidates/{id}` | update |
-//! | GET | `/api/v1/candidates/{id}/touchpoints` | list the candidate's touchpoints |
-//! | GET | `/api/v1/candidates/{id}/notes` | list the notes about the candidate |
-//! | POST | `/api/v1/candidates/{id}/notes` | add a note |
-//! | DELETE | `/api/v1/candidates/{id}/notes/{note_id}` | delete a note |
-//! | POST | `/api/v1/candidates/{id}/consents` | record a consent or its withdrawal |
-//! | POST | `/api/v1/candidates/{id}/advance` | move to another open stage |
-//! | POST | `/api/v1/candidates/{id}/reject` | open stage -> rejected |
-//! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the previous stage |
-//! | POST | `/api/v1/candidates/{id}/hire` | open stage -> hired |
-//! | POST | `/api/v1/candidates/{id}/unhire` | undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before |
-//! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
-//! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
-//! | GET | `/api/v1/candidates/{id}/export` | everything that is stored about a candidate, as one document |
-//! | POST | `/api/v1/candidates/{id}/erase` | erase a candidate for good |
-//! | PUT | `/api/v1/candidates/{id}/legal_hold` | set or replace the legal hold on a candidate |
-//! | DELETE | `/api/v1/candidates/{id}/legal_hold` | lift the legal hold on a candidate |
 
 use shared::hiring::{
     candidate_detail, candidate_list, candidates, consents, erasure, export, moves, notes, screens,

@@ -1,19 +1,6 @@
 //! The career pages: public pages, feeds and application forms for an organization's open postings. All pages are
 //! rendered on the server. They need no scripts, set no cookies and load nothing from other sites except the
 //! organization's logo, if it was not uploaded.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/robots.txt` | rules for search engines |
-//! | GET | `/careers/{org}/jobs.json` | open postings as JSON, with descriptions |
-//! | GET | `/careers/{org}/sitemap.xml` | open postings as a sitemap for search engines |
-//! | GET | `/careers/style.css` | the stylesheet of the career pages |
-//! | GET | `/careers/{org}` | open postings, with search and filters by department, location and remote policy |
-//! | GET | `/careers/{org}/privacy` | what happens to an applicant's data |
-//! | GET | `/careers/{org}/logo.image/{hash}` | the organization's uploaded logo |
-//! | GET | `/careers/{org}/{slug}` | a posting with the application form |
-//! | POST | `/careers/{org}/{slug}/apply` | submit an application |
-//! | GET | `/careers/{org}/{slug}/apply` | the confirmation, with the form to upload a resume |
 
 mod application_form;
 mod applications;

@@ -1,10 +1,4 @@
 //! Channels: the organization's X and WhatsApp accounts, and jobs posted to X.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/channels` | connection status and usage of both channels |
-//! | POST | `/api/v1/channels/x/post` | post a job to X |
-//! | GET | `/api/v1/channels/x/posts` | list the posts with their metrics |
 
 use std::time::Duration;
 

@@ -1,9 +1,4 @@
 //! The start page, and the default route, which handles requests that match no other route.
-//!
-//! | Route | Description |
-//! |---|---|
-//! | `GET /` | the start page: what runs here, and where to go |
-//! | `$default` | 404; 405 with the methods that the path supports; 308 from the path of a page with a slash at the end |
 
 mod routes;
 

@@ -1,12 +1,5 @@
 //! Docs: the OpenAPI document and the API reference.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/openapi.json` | the OpenAPI document |
-//! | GET | `/docs` | the start page of the API reference |
-//! | GET | `/docs/{page}` | a page of the API reference, or a file that pages use |
-//! | GET | `/.well-known/security.txt` | returns where to report vulnerabilities (RFC 9116) |
-//!
 //! The build script makes the pages from the document and the API guide. They need no scripts. With their script, they
 //! have a search and forms that send requests.
 

@@ -1,8 +1,4 @@
 //! The change feed: every change of the organization's data, oldest first, without gaps.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/events` | list the events after a position |
 
 use shared::hiring::event_list;
 use shared::http::Row;

@@ -1,13 +1,4 @@
 //! Job postings: the public pages of roles on the career site. A role has at most one.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/job_postings` | list, optionally by `published` |
-//! | POST | `/api/v1/job_postings` | create for a role |
-//! | GET | `/api/v1/job_postings/{id}` | show |
-//! | PATCH | `/api/v1/job_postings/{id}` | update |
-//! | POST | `/api/v1/job_postings/{id}/publish` | put on the career page |
-//! | POST | `/api/v1/job_postings/{id}/unpublish` | take off the career page |
 
 use shared::hiring::postings::{self, present};
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};

@@ -1,9 +1,5 @@
 //! MCP: a Model Context Protocol server, with which assistants do the hiring team's work.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | POST | `/mcp` | answer a message of an assistant |
-//!
 //! One message, one JSON answer: no sessions and no streams. `rpc` has the messages, `era` the differences between the protocol's
 //! revisions, `server` the answers, and `confirmation` the questions to members. `tools`, `prompts` and `resources` say
 //! what there is to call and to read.

@@ -1,25 +1,6 @@
 //! OAuth 2.0 for applications that act for a member (RFC 6749 with the best practices of RFC 9700): authorization code
 //! with PKCE, dynamic registration, client ID metadata documents, rotating refresh tokens and revocation.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/.well-known/oauth-authorization-server` | the server's metadata (RFC 8414) |
-//! | GET | `/.well-known/oauth-protected-resource` | the metadata of the whole host as a resource (RFC 9728) |
-//! | GET | `/.well-known/oauth-protected-resource/api/v1` | the metadata of the API as a resource (RFC 9728) |
-//! | GET | `/.well-known/oauth-protected-resource/mcp` | the metadata of the MCP endpoint as a resource (RFC 9728) |
-//! | POST | `/oauth/registrations` | register a client (RFC 7591) |
-//! | POST | `/oauth/token` | exchange a code or a refresh token for new tokens |
-//! | POST | `/oauth/revoke` | revoke a token or a grant (RFC 7009) |
-//! | GET | `/oauth/authorize` | show the consent page |
-//! | POST | `/oauth/authorize` | process the member's decision |
-//! | OPTIONS | `/.well-known/oauth-authorization-server` | CORS preflight |
-//! | OPTIONS | `/.well-known/oauth-protected-resource` | CORS preflight |
-//! | OPTIONS | `/.well-known/oauth-protected-resource/api/v1` | CORS preflight |
-//! | OPTIONS | `/.well-known/oauth-protected-resource/mcp` | CORS preflight |
-//! | OPTIONS | `/oauth/registrations` | CORS preflight |
-//! | OPTIONS | `/oauth/token` | CORS preflight |
-//! | OPTIONS | `/oauth/revoke` | CORS preflight |
-//!
 //! A grant has one valid access token and one valid refresh token at a time. After a refresh, the previous access token
 //! stays valid for a minute. Access tokens are checked by the same gate as API keys.
 

@@ -1,9 +1,4 @@
 //! The organization: its plan, limits and usage, and its audit log.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/organization` | show the credential's organization |
-//! | GET | `/api/v1/audit_log` | list what was done, optionally by `actor` or `action`, and by time |
 
 use jiff::Timestamp;
 use serde::Serialize;

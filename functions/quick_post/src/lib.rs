@@ -1,8 +1,4 @@
 //! Quick post: create and publish a role and its job posting in one request.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | POST | `/api/v1/quick_post` | create a role and its job posting, and publish both |
 
 use shared::hiring::quick_post;
 use shared::http::Row;

@@ -1,17 +1,4 @@
 //! Roles: open positions.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/roles` | list, optionally by `status` |
-//! | POST | `/api/v1/roles` | create a draft |
-//! | GET | `/api/v1/roles/{id}` | show |
-//! | PATCH | `/api/v1/roles/{id}` | update |
-//! | POST | `/api/v1/roles/{id}/publish` | draft -> open, optionally together with its job posting |
-//! | POST | `/api/v1/roles/{id}/pause` | open -> paused |
-//! | POST | `/api/v1/roles/{id}/resume` | paused -> open |
-//! | DELETE | `/api/v1/roles/{id}` | any status -> closed |
-//! | POST | `/api/v1/roles/{id}/reopen` | closed -> draft |
-//! | GET | `/api/v1/roles/{id}/stats` | show applicants, screens, pass rate and average score |
 
 use shared::hiring::{role_list, role_stats, roles};
 use shared::http::Row;

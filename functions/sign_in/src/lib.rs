@@ -1,13 +1,5 @@
 //! Passkeys (`WebAuthn`): sign-in without a password, and the page that adds a passkey to a member's account.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/dashboard/passkeys.js` | the script of both pages |
-//! | GET | `/dashboard/sign-in/passkey` | the page that asks for a passkey |
-//! | POST | `/dashboard/sign-in/passkey` | sign in with a passkey |
-//! | GET | `/dashboard/settings/account/passkeys` | the page that adds a passkey |
-//! | POST | `/dashboard/settings/account/passkeys` | add a passkey |
-//!
 //! These are the only pages with a script, because a browser offers passkeys only to scripts. They are a function of their
 //! own, so that no other function carries the cryptography.
 //!

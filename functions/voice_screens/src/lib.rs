@@ -1,10 +1,4 @@
 //! Voice screens: AI interviews by phone. An invitation creates a screen, and the voice provider reports the result.
-//!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/voice_screens` | list, optionally by `role_id`, `candidate_id`, `status` and `result` |
-//! | GET | `/api/v1/voice_screens/{id}` | show with transcript, highlights and red flags |
-//! | POST | `/api/v1/voice_screens/{id}/cancel` | queued or scheduled -> cancelled |
 
 use shared::hiring::{screen_list, screens};
 use shared::http::Row;

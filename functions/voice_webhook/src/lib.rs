@@ -1,10 +1,6 @@
 //! The voice webhook: voice providers send their callbacks here. The function verifies the signature over the raw bytes
 //! before it parses the body.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | POST | `/webhooks/voice/{provider}` | receive a signed callback |
-//!
 //! Callbacks may arrive twice, late or in any order, because a screen that has ended no longer changes. Every callback
 //! with a valid signature gets the same response, so the response does not reveal which screens exist.
 

@@ -1,18 +1,5 @@
 //! Webhook endpoints: where an organization's events are sent, and what became of them.
 //!
-//! | Method | Path | Description |
-//! |---|---|---|
-//! | GET | `/api/v1/webhook_endpoints` | list webhook endpoints |
-//! | POST | `/api/v1/webhook_endpoints` | add a webhook endpoint |
-//! | GET | `/api/v1/webhook_endpoints/{id}` | show a webhook endpoint |
-//! | PATCH | `/api/v1/webhook_endpoints/{id}` | change, enable or disable a webhook endpoint |
-//! | DELETE | `/api/v1/webhook_endpoints/{id}` | delete a webhook endpoint |
-//! | POST | `/api/v1/webhook_endpoints/{id}/rotate_secret` | replace the secret and the key pair |
-//! | POST | `/api/v1/webhook_endpoints/{id}/ping` | send a test |
-//! | POST | `/api/v1/webhook_endpoints/{id}/replay` | deliver the events after a position again |
-//! | GET | `/api/v1/webhook_endpoints/{id}/deliveries` | list the deliveries |
-//! | POST | `/api/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver` | deliver an event again |
-//!
 //! The handlers are in `shared::hiring::webhooks`, because members can do the same in the dashboard. The function
 //! `deliver` sends the events.
 
