@@ -121,19 +121,19 @@ async fn an_event_of_the_stream_is_for_the_partitions_that_it_names() {
     assert_eq!(summary.tasks, 4);
 }
 
-/// A minute without tasks reads every partition once, and the one partition of earlier releases.
+/// A minute without tasks reads every partition once.
 #[tokio::test]
-async fn an_idle_minute_makes_257_small_reads() {
+async fn an_idle_minute_makes_256_small_reads() {
     let api = TestApi::new().await;
     api.dynamodb.take_calls();
     assert_eq!(api.run_all_tasks().await, tasks::Summary::default());
     let calls = api.dynamodb.take_calls();
     assert!(calls.iter().all(|call| call.operation == "Query"));
     let units: f64 = calls.iter().map(tests::interceptor::RecordedCall::units).sum();
-    assert_eq!(calls.len(), 257);
+    assert_eq!(calls.len(), 256);
     // DynamoDB Local counts nothing for a query without items.
     if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
-        assert!((units - 257.0).abs() < f64::EPSILON, "{units}");
+        assert!((units - 256.0).abs() < f64::EPSILON, "{units}");
     }
 }
 
@@ -189,25 +189,6 @@ async fn an_item_is_set_aside_once() {
     assert!(unreadable.problem.contains("unknown variant `email`"), "{}", unreadable.problem);
     assert!(api.store().quarantine(unreadable, now).await.unwrap());
     assert!(!api.store().quarantine(unreadable, now).await.unwrap());
-}
-
-#[tokio::test]
-async fn tasks_of_releases_with_one_partition_are_moved() {
-    let api = TestApi::new().await;
-    let acme = tenant(ACME, Mode::Live);
-    let old = (1..=120).map(|id| {
-        let mut item = item(acme, id, NOW + 60);
-        item["pk"] = json!("TASK");
-        item["sk"] = json!(format!("{:012}#{acme}#key_end#{id:016}", NOW + 60));
-        item
-    });
-    write(&api, old).await;
-    assert_eq!(api.run_all_tasks().await.tasks, 0);
-    assert_eq!(left(&api, acme).await, 100);
-    api.clock.set("2026-11-20T09:31:00Z");
-    assert_eq!(api.run_all_tasks().await.tasks, 120);
-    assert_eq!(left(&api, acme).await, 0);
-    assert!(!api.stored_items().await.keys().any(|(pk, _)| pk.starts_with("TASK")));
 }
 
 /// Throttled partitions do not stop the others.

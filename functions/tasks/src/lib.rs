@@ -92,23 +92,13 @@ pub async fn answer(event: Value, environment: Environment) -> Result<Summary, l
     if event["Records"].is_array() {
         Box::pin(run_for(environment, named.into_iter().collect())).await
     } else {
-        Box::pin(run_all(environment, true)).await
+        Box::pin(run_job(environment, TaskPartition::all().collect(), true)).await
     }
 }
 
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
-    run_all(environment, false).await
-}
-
-async fn run_all(environment: Environment, is_scheduled: bool) -> Result<Summary, lambda_http::Error> {
-    let environment = metered(environment);
-    // Releases before this one wrote all tasks to one partition. The next release no longer has to look there.
-    let moved = environment.store.move_tasks_from_one_partition().await?;
-    if moved > 0 {
-        tracing::info!(moved, "tasks of an earlier release");
-    }
-    run_job(environment, TaskPartition::all().collect(), is_scheduled).await
+    run_job(environment, TaskPartition::all().collect(), false).await
 }
 
 /// Processes the due tasks of these partitions.
@@ -116,12 +106,7 @@ pub async fn run_for(
     environment: Environment,
     partitions: Vec<TaskPartition>,
 ) -> Result<Summary, lambda_http::Error> {
-    run_job(metered(environment), partitions, false).await
-}
-
-/// An environment that measures the calls of one run.
-fn metered(environment: Environment) -> Environment {
-    Environment { store: environment.store.metered(), ..environment }
+    run_job(environment, partitions, false).await
 }
 
 async fn run_job(
@@ -135,6 +120,7 @@ async fn run_job(
     if environment.config.services.vapi.as_ref().is_some_and(|vapi| vapi.api_key.is_none()) {
         return Err("the environment variable VAPI_API_KEY is not set".into());
     }
+    let environment = Environment { store: environment.store.metered(), ..environment };
     let now = to_second(environment.clock.now());
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
     let job = Job { environment, ids, now };

@@ -796,16 +796,6 @@ pub(super) fn event_position(seq: u64) -> String {
     format!("{seq:016}")
 }
 
-/// The tasks of releases that had all of them in one partition.
-pub(super) fn tasks_in_one_partition() -> Partition {
-    Partition::Table("TASK".to_owned())
-}
-
-/// The key of a task in that partition.
-pub(super) fn task_in_one_partition(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
-    Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", sortable(due), padded(id)) }
-}
-
 /// The tasks of an hour are sorted by tenant, so that a reader can skip the rest of one tenant's tasks.
 pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
     let sk = format!("{}#{}#{kind}#{}", tasks_of(due, tenant), sortable(due), padded(id));

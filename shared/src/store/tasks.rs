@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::{Key, TaskPartition};
 use super::list::Range;
 use super::unreadable::Unreadable;
-use super::{Item, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Mode, TaskKind, Tenant};
 
@@ -116,20 +116,5 @@ impl Store {
                 return Ok(due);
             }
         }
-    }
-
-    /// Moves tasks of earlier releases, which had all of them in one partition, to today's partitions. Returns the number of
-    /// tasks that were moved, at most 100.
-    pub async fn move_tasks_from_one_partition(&self) -> Result<usize, StoreError> {
-        let first = Paging { limit: PAGE, before: None };
-        let tasks: Vec<Task> = self.read_page(&keys::tasks_in_one_partition(), &first).await?.items;
-        for task in &tasks {
-            let mut transaction = Transaction::new(task.tenant());
-            transaction.put(task.item()?)?;
-            let old = keys::task_in_one_partition(task.due, task.tenant(), task.kind.as_str(), task.id);
-            transaction.delete(old);
-            self.commit_any(transaction).await?;
-        }
-        Ok(tasks.len())
     }
 }
