@@ -69,11 +69,12 @@ pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventTy
         item.insert("pk".to_owned(), text(format!("{tenant}#EVENT")));
         item.insert("sk".to_owned(), text(format!("{:016}", event.seq.unwrap())));
         item.insert("expires_at".to_owned(), AttributeValue::N(expiry.to_string()));
+        item.insert("form".to_owned(), AttributeValue::N("1".to_owned()));
         item
     };
     api.write_items(events.iter().map(item)).await;
     let last = head.seq + events.len() as u64;
-    let head = json!({ "seq": last, "last_id": 1, "last_expiry": expiry });
+    let head = json!({ "seq": last, "last_id": 1, "last_expiry": expiry, "jumps": [], "form": 1 });
     let mut item: HashMap<String, AttributeValue> = serde_dynamo::to_item(head).unwrap();
     item.insert("pk".to_owned(), text(format!("{tenant}#EVENT_HEAD")));
     item.insert("sk".to_owned(), text("HEAD".to_owned()));

@@ -8,8 +8,7 @@ mod values;
 use std::fmt;
 
 pub(crate) use operations::{
-    AppCommand, Maintenance, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand,
-    WebhookCommand,
+    AppCommand, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand, WebhookCommand,
 };
 pub(crate) use tenant::OneMode;
 use values::{base_url, endpoint, token};

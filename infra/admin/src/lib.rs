@@ -38,12 +38,12 @@ use shared::mac_keys::MacKeys;
 use shared::model::AuditActor;
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
-use shared::store::{AuditOrigin, OrganizationError, Repair, Store, StoreError};
+use shared::store::{AuditOrigin, OrganizationError, Store, StoreError};
 
 use admin::{Admin, CommandError};
 pub use cli::Cli;
 use cli::{
-    AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, Maintenance, MemberCommand, Operation,
+    AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, MemberCommand, Operation,
     OrganizationCommand, PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
     WebhookCommand,
 };
@@ -221,15 +221,10 @@ async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<Stri
     Ok(match operation {
         Operation::Smoke(smoke) => render(json, &smoke::run(&smoke).await?),
         Operation::Verify(selection) => {
-            render(json, &Box::pin(maintenance::run(admin, &selection, Repair::Nothing)).await?)
+            render(json, &Box::pin(maintenance::run(admin, &selection, false)).await?)
         }
-        Operation::Rebuild(Maintenance { selection, preview }) => {
-            let repair = if preview { Repair::Nothing } else { Repair::Copies };
-            render(json, &Box::pin(maintenance::run(admin, &selection, repair)).await?)
-        }
-        Operation::Migrate(Maintenance { selection, preview }) => {
-            let repair = if preview { Repair::Nothing } else { Repair::Forms };
-            render(json, &Box::pin(maintenance::run(admin, &selection, repair)).await?)
+        Operation::Rebuild { selection, preview } => {
+            render(json, &Box::pin(maintenance::run(admin, &selection, !preview)).await?)
         }
         Operation::Quarantine(command) => return quarantined(command, json, admin).await,
         Operation::Webhook(command) => return webhook(command, json, admin).await,

@@ -1,4 +1,4 @@
-//! The commands `verify`, `rebuild` and `migrate`: they read what organizations have stored, and repair it.
+//! The commands `verify` and `rebuild`: they read what organizations have stored, and repair it.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Mode, Tenant};
-use shared::store::{Finding, OrganizationError, Paging, REGISTRY_SHARDS, Repair};
+use shared::store::{Finding, OrganizationError, Paging, REGISTRY_SHARDS};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::Selection;
@@ -34,13 +34,13 @@ pub(crate) struct Found {
 pub(crate) async fn run(
     admin: &Admin,
     selection: &Selection,
-    repair: Repair,
+    rebuilds: bool,
 ) -> Result<Summary, CommandError> {
     let mut summary = Summary::default();
     if let Some(organization) = selection.organization {
         let tenant = Tenant { organization, mode: Mode::Live };
         admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
-        check(admin, selection, repair, organization, &mut summary).await?;
+        check(admin, selection, rebuilds, organization, &mut summary).await?;
         return Ok(summary);
     }
     let mut skips = selection.after.is_some();
@@ -50,7 +50,7 @@ pub(crate) async fn run(
             let listed = admin.store.list_registered(shard, &page).await?;
             for organization in listed.items {
                 if !skips {
-                    check(admin, selection, repair, organization, &mut summary).await?;
+                    check(admin, selection, rebuilds, organization, &mut summary).await?;
                 }
                 skips = skips && selection.after != Some(organization);
             }
@@ -66,7 +66,7 @@ pub(crate) async fn run(
 async fn check(
     admin: &Admin,
     selection: &Selection,
-    repair: Repair,
+    rebuilds: bool,
     organization: Id,
     summary: &mut Summary,
 ) -> Result<(), CommandError> {
@@ -76,7 +76,7 @@ async fn check(
     };
     let (mut read, mut wrong) = (0, 0);
     for tenant in Mode::ALL.map(|mode| Tenant { organization, mode }) {
-        let (items, findings) = Box::pin(admin.store.verify(tenant, repair, pause)).await?;
+        let (items, findings) = Box::pin(admin.store.verify(tenant, rebuilds, pause)).await?;
         read += items;
         wrong += findings.len();
         summary.findings.extend(findings.into_iter().map(Found::of));

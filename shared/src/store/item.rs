@@ -1,7 +1,8 @@
 //! Items: the conversion between model values and DynamoDB's attributes.
 //!
-//! Every item has a form, a number that grows when a release changes what attributes mean. A release reads its own form and
-//! earlier ones. A new attribute is no new form, because updates keep the attributes that they do not know.
+//! Every item except counters and parts of transcripts has a form, a number that grows when a release changes what attributes
+//! mean. A release refuses items of a later form. A new attribute is no new form, because updates keep the attributes that
+//! they do not know.
 
 use std::collections::HashMap;
 
@@ -15,9 +16,9 @@ use super::keys::{FILTER, Key, PK, SK};
 /// The attributes of an item.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// The attribute with the item's form. Items without it have the first form.
+/// The attribute with the item's form.
 pub(super) const FORM: &str = "form";
-/// The form of the items that this release writes, and the latest form that it reads.
+/// The form of the items that this release writes, and the only one that it reads.
 pub(super) const LATEST_FORM: u64 = 1;
 
 /// Converts `entity` to an item with this key. With a `filter`, the item is also in the index.
@@ -33,12 +34,15 @@ pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) 
 /// Converts an item to a model value. An item that cannot be read is reported.
 pub(super) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     let key = name(&item);
-    let form = count(&item, FORM);
-    if form > LATEST_FORM {
-        let problem = format!("its form is {form}, and this release reads forms up to {LATEST_FORM}");
-        return Err(StoreError::unreadable(&key, &problem));
-    }
-    serde_dynamo::from_item(item).map_err(|error| StoreError::unreadable(&key, &error.to_string()))
+    let problem = match count(&item, FORM) {
+        LATEST_FORM => match serde_dynamo::from_item(item) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        },
+        0 => "it has no form".to_owned(),
+        form => format!("its form is {form}, and this release reads form {LATEST_FORM}"),
+    };
+    Err(StoreError::unreadable(&key, &problem))
 }
 
 /// Converts an item of a list to a model value; `None` if it cannot be read, which is reported. The rest of the list stays

@@ -46,8 +46,6 @@ pub struct Kind {
     pub pk: &'static str,
     /// The range key. `*` at the end is anything.
     pub sk: &'static str,
-    /// Whether its items have a form. Those that only have numbers or bytes do not.
-    pub(super) has_form: bool,
     read: fn(Item) -> Result<(), StoreError>,
 }
 
@@ -60,26 +58,14 @@ pub const KINDS: [Kind; 74] = [
     of::<UsageDay>("usage_day", "{tenant}#USAGE", "*"),
     of::<Receipt>("receipt", "{tenant}#RECEIPT#*", "*"),
     of::<Role>("role", "{tenant}#ROLE", "*"),
-    Kind {
-        name: "role_stats",
-        pk: "{tenant}#ROLE_STATS",
-        sk: "*",
-        has_form: true,
-        read: |item| read_stats(item).map(drop),
-    },
+    Kind { name: "role_stats", pk: "{tenant}#ROLE_STATS", sk: "*", read: |item| read_stats(item).map(drop) },
     counters("stages", "{tenant}#HIRING_STATS", "~STAGES#*"),
     counters("new_people", "{tenant}#HIRING_STATS", "WEEK#*"),
     of::<Posting>("posting", "{tenant}#POSTING", "*"),
     of::<Posting>("role_posting", "{tenant}#ROLE_POSTING", "*"),
     of::<PostingSlug>("posting_slug", "{tenant}#SLUG", "*"),
     of::<Opening>("opening", "{tenant}#OPENING", "*"),
-    Kind {
-        name: "candidate_record",
-        pk: "{tenant}#CANDIDATE#*",
-        sk: "~FILE",
-        has_form: true,
-        read: read_candidate_record,
-    },
+    Kind { name: "candidate_record", pk: "{tenant}#CANDIDATE#*", sk: "~FILE", read: read_candidate_record },
     of::<Touchpoint>("touchpoint", "{tenant}#CANDIDATE#*", "HISTORY#*"),
     of::<Consent>("consent", "{tenant}#CANDIDATE#*", "CONSENT#*"),
     of::<Screen>("candidate_screen", "{tenant}#CANDIDATE#*", "SCREEN#*"),
@@ -157,17 +143,17 @@ impl Kind {
 }
 
 const fn of<T: DeserializeOwned>(name: &'static str, pk: &'static str, sk: &'static str) -> Kind {
-    Kind { name, pk, sk, has_form: true, read: |item| item::read::<T>(item).map(drop) }
+    Kind { name, pk, sk, read: |item| item::read::<T>(item).map(drop) }
 }
 
-/// Items that only have numbers, which are 0 while they are missing.
+/// Items without a form that only have numbers, which are 0 while they are missing.
 const fn counters(name: &'static str, pk: &'static str, sk: &'static str) -> Kind {
-    Kind { name, pk, sk, has_form: false, read: |_| Ok(()) }
+    Kind { name, pk, sk, read: |_| Ok(()) }
 }
 
-/// Items with bytes of a larger whole.
+/// Items without a form that have bytes of a larger whole.
 const fn bytes(name: &'static str, pk: &'static str, sk: &'static str) -> Kind {
-    Kind { name, pk, sk, has_form: false, read: |_| Ok(()) }
+    Kind { name, pk, sk, read: |_| Ok(()) }
 }
 
 fn read_candidate_record(item: Item) -> Result<(), StoreError> {

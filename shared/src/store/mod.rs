@@ -106,7 +106,7 @@ pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transac
 pub use unreadable::{Quarantined, Unreadable};
 pub use uploads::{Upload, UploadAttempt};
 pub use usage::UsageDay;
-pub use verification::{Finding, Repair};
+pub use verification::Finding;
 pub use webhooks::{DueAttempt, Queue};
 
 use item::Item;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::gate::{DAY_PREFIX, day_attribute};
-use super::item::number;
+use super::item::{FORM, LATEST_FORM, number};
 use super::keys::{self, GATE_SHARDS, Key};
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::model::{Day, Tenant};
@@ -89,10 +89,11 @@ fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Tr
     );
     transaction.update(
         keys::usage_day(tenant, day),
-        "SET #date = :date ADD #requests :requests",
+        "SET #form = :form, #date = :date ADD #requests :requests",
         "",
-        vec![("#date", "day".to_owned()), ("#requests", "requests".to_owned())],
+        vec![("#form", FORM.to_owned()), ("#date", "day".to_owned()), ("#requests", "requests".to_owned())],
         vec![
+            (":form", number(LATEST_FORM)),
             (":date", aws_sdk_dynamodb::types::AttributeValue::S(day.to_string())),
             (":requests", number(requests)),
         ],

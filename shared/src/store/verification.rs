@@ -4,24 +4,13 @@
 //! the record has not changed since it was read, so it can run while the service is in use, and can be repeated.
 
 use super::applications::now;
-use super::item::{FORM, LATEST_FORM, number};
+use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
 use super::{Item, Kind, MAX_BATCH, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Mode, Opening, Posting, Role, ScreenRecord, Stage, Tenant};
-
-/// What to do with what is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// Only report it.
-    Nothing,
-    /// Write missing and different copies and counters again.
-    Copies,
-    /// Write items of earlier forms in the latest one.
-    Forms,
-}
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,21 +29,23 @@ pub struct Finding {
 struct Check<'s> {
     store: &'s Store,
     tenant: Tenant,
-    repair: Repair,
+    /// Whether missing and different copies and counters are written again.
+    rebuilds: bool,
     items: u64,
     findings: Vec<Finding>,
 }
 
 impl Store {
     /// Checks everything that a tenant has, except the audit log and what expires within days. Returns the number of items
-    /// that were read, and what is wrong. `pause` is awaited after each page of items, and is given their number.
+    /// that were read, and what is wrong. With `rebuilds`, missing and different copies and counters are written again.
+    /// `pause` is awaited after each page of items, and is given their number.
     pub async fn verify<P: Future<Output = ()>>(
         &self,
         tenant: Tenant,
-        repair: Repair,
+        rebuilds: bool,
         pause: impl Fn(usize) -> P,
     ) -> Result<(u64, Vec<Finding>), StoreError> {
-        let mut check = Check { store: self, tenant, repair, items: 0, findings: Vec::new() };
+        let mut check = Check { store: self, tenant, rebuilds, items: 0, findings: Vec::new() };
         Box::pin(check.all(&pause)).await?;
         Ok((check.items, check.findings))
     }
@@ -65,7 +56,7 @@ impl Check<'_> {
         let tenant = self.tenant;
         let organization = [keys::gate(tenant), keys::profile(tenant)];
         for item in self.store.read_many(organization).await? {
-            Box::pin(self.item(item)).await?;
+            self.item(&item)?;
         }
         for partition in
             keys::simple_partitions(tenant).chain([keys::erased(tenant), keys::unfinished_erasures(tenant)])
@@ -113,7 +104,7 @@ impl Check<'_> {
                 self.store.query(partition, u32::MAX, Range::Before(before.as_deref())).await?;
             pause(read.len()).await;
             for item in &read {
-                Box::pin(self.item(item.clone())).await?;
+                self.item(item)?;
             }
             items.extend(read);
             before = next;
@@ -123,24 +114,16 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that an item can be read, and writes it in the latest form if it has an earlier one.
-    async fn item(&mut self, item: Item) -> Result<(), StoreError> {
+    /// Checks that an item can be read.
+    fn item(&mut self, item: &Item) -> Result<(), StoreError> {
         self.items += 1;
-        let key = Key::of(&item)?;
-        let problem = match Kind::of(&item) {
+        let key = Key::of(item)?;
+        let problem = match Kind::of(item) {
             None => Some("no kind of items has such a key".to_owned()),
             Some(kind) => kind.check(item.clone()).err().map(|error| error.to_string()),
         };
         if let Some(problem) = problem {
             self.found(key, problem, false);
-        } else if self.repair == Repair::Forms && has_earlier_form(&item) {
-            let mut transaction = Transaction::new(self.tenant);
-            let names = vec![("#form", FORM.to_owned())];
-            let condition = "attribute_exists(pk) AND attribute_not_exists(#form)";
-            let values = vec![(":latest", number(LATEST_FORM))];
-            transaction.update(key.clone(), "SET #form = :latest", condition, names, values);
-            let repaired = Box::pin(self.store.attempt(transaction)).await?;
-            self.found(key, "it had an earlier form".to_owned(), repaired);
         }
         Ok(())
     }
@@ -232,7 +215,7 @@ impl Check<'_> {
                     }
                 };
                 let mut repaired = false;
-                if self.repair == Repair::Copies {
+                if self.rebuilds {
                     let mut transaction = Transaction::new(self.tenant);
                     guard(&mut transaction);
                     transaction.put(copy.clone())?;
@@ -261,7 +244,7 @@ impl Check<'_> {
                 continue;
             }
             let mut repaired = false;
-            if self.repair == Repair::Copies {
+            if self.rebuilds {
                 let mut transaction = Transaction::new(self.tenant);
                 let names = vec![("#name", name.clone())];
                 let values = vec![(":counted", number(counted as u64)), (":known", number(known))];
@@ -281,11 +264,6 @@ impl Check<'_> {
     fn found(&mut self, Key { pk, sk }: Key, problem: String, repaired: bool) {
         self.findings.push(Finding { pk, sk, problem, repaired });
     }
-}
-
-/// Whether an item was written before items had a form. Counters have none.
-fn has_earlier_form(item: &Item) -> bool {
-    !item.contains_key(FORM) && Kind::of(item).is_some_and(|kind| kind.has_form)
 }
 
 /// The identifier in the range key of an item.

@@ -39,12 +39,14 @@ Examples:
     /// Write missing and different copies and counters again
     ///
     /// Copies are entries in lists, searches and career pages. The service stays in use, and a run that was interrupted can
-    /// be repeated.
-    Rebuild(Maintenance),
-    /// Write items of earlier forms in the latest one
-    ///
-    /// Run it when a release says so. The service stays in use, and a run that was interrupted can be repeated.
-    Migrate(Maintenance),
+    /// be repeated. A release that introduces a new form of items extends this command to write it.
+    Rebuild {
+        #[command(flatten)]
+        selection: Selection,
+        /// Only report what would be written
+        #[arg(long)]
+        preview: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -191,16 +193,6 @@ pub(crate) struct Selection {
     /// The average number of items to read in a second, so that the service has the rest of the table's capacity
     #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) items_per_second: u32,
-}
-
-/// A maintenance command that can repair something.
-#[derive(Debug, Args)]
-pub(crate) struct Maintenance {
-    #[command(flatten)]
-    pub(crate) selection: Selection,
-    /// Only report what would be written
-    #[arg(long)]
-    pub(crate) preview: bool,
 }
 
 fn task_kind() -> impl TypedValueParser<Value = TaskKind> {

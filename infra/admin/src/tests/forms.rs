@@ -199,6 +199,7 @@ async fn items_that_cannot_be_read_are_refused_by_their_kind() {
             continue;
         }
         assert!(!is_read("form", Some(&later)), "{} of a later form", kind.name);
+        assert!(!is_read("form", None), "{} without a form", kind.name);
         let wrong = AttributeValue::L(vec![AttributeValue::Bool(true)]);
         let own = stored
             .keys()
