@@ -101,7 +101,6 @@ pub struct Application {
     /// The stages in which the application has ever been.
     pub visited: Vec<Stage>,
     /// The overall score of the latest completed voice screen that has one.
-    #[serde(default)]
     pub score: Option<u8>,
     /// Whether a voice screen for the role was completed since the application got to its stage.
     pub screened: bool,

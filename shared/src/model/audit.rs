@@ -220,7 +220,7 @@ pub struct AuditEntry {
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address.
     pub network: Option<String>,
     /// The call, if an assistant called a tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolCall>,
 }
 

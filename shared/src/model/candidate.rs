@@ -34,7 +34,6 @@ pub struct Profile {
     /// Where the candidate came from.
     pub source: Option<Source>,
     /// The tags.
-    #[serde(default)]
     pub tags: Tags,
     /// The identifier in a system of the client, unique in the tenant.
     pub external_id: Option<ExternalId>,
@@ -72,10 +71,8 @@ pub struct OwnStage {
     /// How the candidate got to the final stage.
     pub end: Option<End>,
     /// When the candidate last moved; `None` before the first move.
-    #[serde(default)]
     pub changed_at: Option<Timestamp>,
     /// Whether the candidate was ever hired in this way.
-    #[serde(default)]
     pub ever_hired: bool,
 }
 
@@ -87,7 +84,6 @@ pub struct OpenScreen {
     /// For which role.
     pub role_id: Id,
     /// The version of the role at the invitation.
-    #[serde(default)]
     pub role_version: u64,
     /// Why the screen is to be cancelled. A task cancels it, unless its conversation has begun.
     pub cancel: Option<CancelReason>,
@@ -106,16 +102,14 @@ pub struct CandidateRecord {
     /// The voice screens that have not ended.
     pub open_screens: Vec<OpenScreen>,
     /// The consents that count: at most one for each purpose.
-    #[serde(default)]
     pub consents: Vec<Consent>,
     /// The number of consents that have been recorded.
-    #[serde(default)]
     pub recorded_consents: usize,
     /// The legal hold, which forbids an erasure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub legal_hold: Option<LegalHold>,
     /// When the last legal hold was lifted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_lifted_at: Option<Timestamp>,
     /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,

@@ -39,7 +39,6 @@ pub struct CareerSite {
     /// The branding.
     pub branding: Branding,
     /// The uploaded logo, which takes the place of the one at `logo_url`.
-    #[serde(default)]
     pub logo: Option<LogoHash>,
 }
 

@@ -59,7 +59,7 @@ pub struct ErasedApplication {
     /// Whether the application waits for a decision after a voice screen.
     pub screened: bool,
     /// The score, with which the application is listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<u8>,
 }
 

@@ -267,10 +267,8 @@ pub struct Change {
     /// What was changed.
     pub subject: Subject,
     /// The names of the changed fields.
-    #[serde(default)]
     pub changed: Vec<Cow<'static, str>>,
     /// What else the event says.
-    #[serde(default)]
     pub data: EventData,
 }
 

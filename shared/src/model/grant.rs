@@ -131,7 +131,6 @@ pub struct Client {
     /// The URL of the client's home page.
     pub uri: Option<WebAddress>,
     /// The scopes that the client may request.
-    #[serde(default = "Scopes::by_default")]
     pub scopes: Scopes,
     /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,

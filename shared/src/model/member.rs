@@ -38,14 +38,13 @@ pub struct Member {
     /// The second factor, which is asked for after the password.
     pub second_factor: Option<SecondFactor>,
     /// The passkeys, each of which signs the member in without a password.
-    #[serde(default)]
     pub passkeys: Passkeys,
     /// The link for setting a password, if there is one.
     pub link: Option<Link>,
     /// A counter. Incrementing it ends all of the member's sessions.
     pub epoch: u64,
     /// The time zone in which the dashboard shows times; `None` for UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<TimeZoneName>,
     /// When the member was invited.
     pub created_at: Timestamp,

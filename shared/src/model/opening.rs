@@ -35,12 +35,10 @@ pub struct Opening {
     /// The location.
     pub location: Option<Location>,
     /// The country.
-    #[serde(default)]
     pub country: Option<Country>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
-    #[serde(default)]
     pub employment_type: Option<EmploymentType>,
     /// The annual salary.
     pub salary: SalaryRange,

@@ -23,7 +23,7 @@ pub struct Passkey {
 }
 
 /// The passkeys of a member, oldest first. They are part of the member's record, so there are only a few.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passkeys(Vec<Passkey>);
 
 impl Passkeys {

@@ -112,7 +112,7 @@ pub struct SalaryRange {
     min: Option<Salary>,
     max: Option<Salary>,
     /// The currency, if one was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     currency: Option<Currency>,
 }
 
@@ -363,7 +363,6 @@ impl StageStats {
 
 /// The statistics of a role. Every write that changes them updates these counters, so reading them takes constant time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct RoleStats {
     /// The number of distinct candidates who have applied.
     pub applicants: u64,

@@ -240,7 +240,6 @@ pub struct ScreenRecord {
     /// The provider that makes the call.
     pub provider: VoiceProvider,
     /// What conducts and assesses the conversation, once the call has been requested.
-    #[serde(default)]
     pub assessment: Option<Assessment>,
     /// The base URL of the invitation's request. The provider reports to it unless a callback URL is configured.
     pub base_url: String,

@@ -17,11 +17,10 @@ pub struct Device {
 }
 
 /// What a member has signed in with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInMethod {
     /// The password, and a code if the member has an authenticator app.
-    #[default]
     Password,
     /// A passkey. The device has verified the member, so it counts as two factors.
     Passkey,
@@ -35,7 +34,6 @@ pub struct Session {
     /// The member's epoch at sign-in. The session ends when the member's epoch increases.
     pub epoch: u64,
     /// What the member has signed in with.
-    #[serde(default)]
     pub method: SignInMethod,
     /// The mode that the dashboard shows.
     pub mode: Mode,

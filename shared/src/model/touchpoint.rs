@@ -32,7 +32,7 @@ pub enum TouchpointKind {
         /// How the application was created.
         source: Source,
         /// The submitted form, if the candidate applied on the career page.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Submission, required = false)]
         submission: Option<Box<Submission>>,
     },
@@ -41,7 +41,7 @@ pub enum TouchpointKind {
         /// The names of the changed fields.
         fields: Vec<String>,
         /// The link to the file, if the candidate uploaded a resume.
-        #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "resume_url", skip_serializing_if = "Option::is_none")]
         #[schema(value_type = String, format = "uri", required = false)]
         resume: Option<Resume>,
     },
@@ -167,8 +167,6 @@ pub struct Submission {
     /// A message from the applicant.
     pub note: Option<Notes>,
     /// The consents that the applicant gave.
-    #[serde(default)]
-    #[schema(required = true)]
     pub consents: Vec<SubmittedConsent>,
 }
 

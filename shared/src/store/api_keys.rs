@@ -40,13 +40,13 @@ pub struct ApiKey {
     /// The day on which it was last used.
     pub last_used_on: Option<Day>,
     /// The key that it replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Id>,
     /// When it is revoked, because another key replaces it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<Timestamp>,
     /// When it was revoked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 

@@ -27,7 +27,6 @@ pub struct FeedHead {
     /// When the last event expires, in epoch seconds. No later event expires earlier.
     pub last_expiry: i64,
     /// The numbers that no event has, in ascending order.
-    #[serde(default)]
     pub jumps: Vec<Jump>,
 }
 

@@ -30,7 +30,7 @@ pub struct Task {
     /// When it is due.
     pub due: Timestamp,
     /// The identifier of the request that caused the task, maybe through other tasks. A commit adds it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<String>,
 }
 

@@ -38,13 +38,10 @@ pub struct Receipt {
     /// The response's body; empty if it is encrypted.
     pub body: String,
     /// The body of a response with a secret, encrypted.
-    #[serde(default)]
     pub sealed_body: Option<EncryptedToken>,
     /// The candidate whose data the response may contain.
-    #[serde(default)]
     pub candidate: Option<Id>,
     /// Set while the request calls an external service. The response is not known yet, and may never be.
-    #[serde(default)]
     pub pending: Option<Pending>,
 }
 
