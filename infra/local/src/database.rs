@@ -11,17 +11,8 @@ use tokio::net::TcpListener;
 
 use crate::in_process;
 
-/// The file in the data folder. Its number grows with every incompatible change of the stored data.
-const FILE: &str = "dynamodb-7.sqlite";
-/// The files of earlier versions.
-const PREVIOUS_FILES: [&str; 6] = [
-    "dynamodb.sqlite",
-    "dynamodb-2.sqlite",
-    "dynamodb-3.sqlite",
-    "dynamodb-4.sqlite",
-    "dynamodb-5.sqlite",
-    "dynamodb-6.sqlite",
-];
+/// The file in the data folder.
+const FILE: &str = "dynamodb.sqlite";
 
 /// An open embedded database.
 pub struct Embedded {
@@ -54,11 +45,6 @@ impl Embedded {
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
-        }
-        if PREVIOUS_FILES.iter().any(|file| folder.join(file).exists()) {
-            return Err(format!(
-                "The data folder {path} has a database of an earlier version. Delete the folder, or choose another one with --data."
-            ));
         }
         let file = folder.join(FILE);
         let file = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;

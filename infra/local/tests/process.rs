@@ -236,7 +236,7 @@ async fn a_new_data_folder_has_the_demo_company() {
     let arguments = ["--data", folder(&data), "--port", "0"];
     let mut interrupted = command(&arguments).stdout(Stdio::null()).spawn().expect("a process");
     for _ in 0..1_000 {
-        if data.path().join("dynamodb-7.sqlite-wal").metadata().is_ok_and(|log| log.len() > 500_000) {
+        if data.path().join("dynamodb.sqlite-wal").metadata().is_ok_and(|log| log.len() > 500_000) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
