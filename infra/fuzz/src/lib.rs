@@ -42,7 +42,7 @@ pub use slugs::slugs;
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of the target, of its binary and of its corpus folder.
+    /// The name of the target, of its binary and of its corpus.
     pub name: &'static str,
     /// Runs one input. It panics if a property does not hold.
     pub run: fn(&[u8]),

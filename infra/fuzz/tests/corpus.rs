@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
 use fuzz::{TARGETS, Target};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
 /// The maximum number of changes between an input of the corpus and a random input.
 const MAX_CHANGES: usize = 4;
+
+/// The ASCII characters that are encoded in a corpus. Bytes that are not ASCII are encoded, too.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -23,15 +27,24 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// The committed inputs of a target, in the order of their names.
+/// The text of a target's corpus, with one percent-encoded input in each line.
+fn text(target: &Target) -> String {
+    let file = folder("corpus").join(target.name).with_extension("txt");
+    fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display())).unwrap()
+}
+
+/// The committed inputs of a target, in the order of the lines.
 fn corpus(target: &Target) -> Vec<Vec<u8>> {
-    let files = names(&folder("corpus").join(target.name));
-    files.iter().map(|file| fs::read(file).unwrap()).collect()
+    text(target).lines().map(|line| percent_decode_str(line).collect()).collect()
+}
+
+fn encoded(input: &[u8]) -> String {
+    percent_encode(input, ENCODED).to_string()
 }
 
 fn run(target: &Target, input: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
-    assert!(result.is_ok(), "{} fails with b\"{}\"", target.name, input.escape_ascii());
+    assert!(result.is_ok(), "{} fails with {}", target.name, encoded(input));
 }
 
 #[test]
@@ -50,18 +63,26 @@ fn no_target_fails() {
 
 #[test]
 fn every_target_has_a_binary_and_a_small_corpus() {
-    let stems = |files: Vec<PathBuf>| -> BTreeSet<String> {
-        files.iter().map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
-    };
-    let targets = BTreeSet::from(TARGETS.map(|target| target.name.to_owned()));
-    assert_eq!(stems(names(&folder("targets"))), targets);
-    assert_eq!(stems(names(&folder("corpus"))), targets);
+    for (name, extension) in [("targets", "rs"), ("corpus", "txt")] {
+        let folder = folder(name);
+        let expected = TARGETS.map(|target| folder.join(target.name).with_extension(extension));
+        assert_eq!(names(&folder), expected);
+    }
     let sizes = TARGETS.map(|target| {
         let corpus = corpus(&target);
         assert!(!corpus.is_empty(), "{}", target.name);
         corpus.iter().map(Vec::len).sum::<usize>()
     });
     assert!(sizes.iter().sum::<usize>() < 300_000, "{sizes:?}");
+}
+
+#[test]
+fn every_corpus_is_sorted_and_encoded() {
+    for target in TARGETS {
+        let lines: BTreeSet<_> = corpus(&target).iter().map(|input| encoded(input)).collect();
+        let correction = format!("python3 infra/fuzz/corpus.py add {}", target.name);
+        assert!(text(&target).lines().eq(&lines), "`{correction}` sorts and encodes the corpus");
+    }
 }
 
 /// An input of the corpus after a few changes.
