@@ -1,5 +1,7 @@
 //! The configuration, which a function reads from the environment once, when it starts.
 
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::mac_keys::MacKeys;
@@ -335,7 +337,14 @@ impl HalfFilled {
 }
 
 impl AwsAccess {
-    fn read(variable: &impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    /// The credentials, for the SDK and for our own signed requests.
+    pub(crate) fn credentials(&self) -> SharedCredentialsProvider {
+        let (id, secret) = (self.access_key_id.clone(), self.secret_access_key.expose());
+        let token = self.session_token.as_ref().map(|token| token.expose().to_owned());
+        SharedCredentialsProvider::new(Credentials::new(id, secret, token, None, "environment"))
+    }
+
+    pub(crate) fn read(variable: &impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         Ok(Self {
             region: required(variable, "AWS_REGION")?,
             access_key_id: required(variable, "AWS_ACCESS_KEY_ID")?,

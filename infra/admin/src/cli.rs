@@ -13,7 +13,7 @@ pub(crate) use operations::{
 pub(crate) use tenant::OneMode;
 use values::{base_url, endpoint, token};
 
-use aws_config::BehaviorVersion;
+use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -24,6 +24,7 @@ use shared::model::{
     AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan, Scope,
     Slug, Text,
 };
+use shared::providers::client::HttpClient;
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
 use shared::store::{Store, https_client};
@@ -612,7 +613,14 @@ impl Cli {
     /// The bucket that the arguments select.
     pub async fn bucket(&self) -> Result<Option<Bucket>, String> {
         match self.bucket.as_deref().filter(|name| !name.is_empty()) {
-            Some(name) => Bucket::from_default_chain(name, self.bucket_endpoint.as_deref()).await.map(Some),
+            Some(name) => {
+                let config = aws().await;
+                let credentials =
+                    config.credentials_provider().ok_or("there are no credentials for the bucket")?;
+                let region = config.region().ok_or("there is no region for the bucket")?.as_ref();
+                let endpoint = self.bucket_endpoint.as_deref();
+                Bucket::new(HttpClient::new()?, credentials, name, region, endpoint).map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -638,14 +646,19 @@ impl Cli {
     pub async fn store(&self) -> Store {
         match &self.endpoint {
             Some(endpoint) => Store::at_endpoint(endpoint, &self.table),
-            None => Store::from_default_chain(&self.table).await,
+            None => Store::from_config((&aws().await).into(), &self.table),
         }
     }
 }
 
+/// The account and the region that the SDK finds in environment variables, profiles and so on.
+async fn aws() -> SdkConfig {
+    aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await
+}
+
 /// Reads a key from Secrets Manager.
 async fn read_secret(name: &str) -> Result<String, String> {
-    let config = aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await;
+    let config = aws().await;
     let answer = aws_sdk_secretsmanager::Client::new(&config).get_secret_value().secret_id(name).send().await;
     let failed = |reason: &dyn fmt::Display| format!("The secret {name} could not be read: {reason}.");
     let answer = answer.map_err(|error| failed(&DisplayErrorContext(error)))?;

@@ -20,10 +20,7 @@ pub mod x_simulator;
 
 use std::sync::{Arc, OnceLock};
 
-use aws_credential_types::Credentials;
-use aws_credential_types::provider::SharedCredentialsProvider;
-
-use crate::config::{AwsAccess, Config, Services};
+use crate::config::{Config, Services};
 use crate::model::{Country, Mode};
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
@@ -159,7 +156,7 @@ impl Providers {
     pub fn resumes(&self) -> Option<&Bucket> {
         let create = || {
             let access = self.0.services.resumes.as_ref()?;
-            let (http, credentials) = (self.http_client()?.clone(), credentials(&access.aws));
+            let (http, credentials) = (self.http_client()?.clone(), access.aws.credentials());
             let (region, endpoint) = (&access.aws.region, access.endpoint.as_deref());
             let bucket = Bucket::new(http, credentials, &access.name, region, endpoint);
             bucket.inspect_err(|sentence| tracing::error!(sentence, "no bucket for resumes")).ok()
@@ -171,7 +168,7 @@ impl Providers {
     pub fn deliver_function(&self) -> Option<&LambdaFunction> {
         let create = || {
             let access = self.0.services.deliver.as_ref()?;
-            let (http, credentials) = (self.http_client()?.clone(), credentials(&access.aws));
+            let (http, credentials) = (self.http_client()?.clone(), access.aws.credentials());
             let (region, endpoint) = (&access.aws.region, access.endpoint.as_deref());
             let function = LambdaFunction::new(http, credentials, &access.name, region, endpoint);
             function.inspect_err(|sentence| tracing::error!(sentence, "no function that delivers")).ok()
@@ -216,11 +213,4 @@ impl Providers {
     fn simulates(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.0.services.simulated
     }
-}
-
-/// A function's own credentials.
-fn credentials(access: &AwsAccess) -> SharedCredentialsProvider {
-    let (id, secret) = (access.access_key_id.clone(), access.secret_access_key.expose());
-    let token = access.session_token.as_ref().map(|token| token.expose().to_owned());
-    SharedCredentialsProvider::new(Credentials::new(id, secret, token, None, "environment"))
 }

@@ -16,7 +16,7 @@ use tracing::Instrument;
 pub use log::{log, log_filter};
 
 use crate::clock::Clock;
-use crate::config::{Config, Edge};
+use crate::config::{AwsAccess, Config, Edge};
 use crate::http::{
     App, Document, DocumentApp, Environment, KnownHolders, Route, with_escaped_query, xray_trace_id,
 };
@@ -33,7 +33,7 @@ pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
 /// Runs a function that serves `routes` and connects to DynamoDB with the HTTP client `http`.
 pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
-        let environment = environment(http).await?;
+        let environment = environment(http)?;
         let config = &environment.config;
         if routes.iter().any(Route::checks_credentials) && config.credential_keys.are_missing() {
             return Err("the environment variable CREDENTIAL_KEYS is not set".into());
@@ -77,7 +77,7 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     start(async {
-        let environment = environment(store::https_client()).await?;
+        let environment = environment(store::https_client())?;
         environment.store.connect().await;
         let run = |LambdaEvent { payload, context }: LambdaEvent<serde_json::Value>| {
             let (actor, trace) = (AuditActor::system(), xray_trace_id(&context));
@@ -98,12 +98,15 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Creates the configuration and the clients. This happens before the first event, while the CPU is not throttled.
-async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
+fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     let config = Config::read(variable)?;
     for off in &config.services.half_filled {
         tracing::warn!(service = off.service, missing = off.missing, "a half-filled service is off");
     }
-    let store = Store::in_lambda(http, &config.table, config.dynamodb_endpoint.clone()).await;
+    // Lambda sets these variables. The SDK's own search for credentials would check five more sources.
+    let aws = AwsAccess::read(&variable)?;
+    let endpoint = config.dynamodb_endpoint.clone();
+    let store = Store::in_region(http, aws.credentials(), aws.region, endpoint, &config.table);
     let providers = Providers::new(&config);
     Ok(Environment {
         store,

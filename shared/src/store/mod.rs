@@ -56,9 +56,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
-use aws_config::SdkConfig;
-use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
-use aws_config::meta::region::ProvideRegion;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -129,25 +126,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// A handle to `table`, with the region and the credentials from Lambda's environment variables. `endpoint`
-    /// overrides the region's endpoint. The SDK's default chain would check five more sources and create a client for
-    /// one of them.
-    pub async fn in_lambda(http: SharedHttpClient, table: &str, endpoint: Option<String>) -> Self {
-        let credentials = EnvironmentVariableCredentialsProvider::new();
-        let mut shared = SdkConfig::builder()
+    /// A handle to `table` in a region. `endpoint` overrides the region's endpoint.
+    pub fn in_region(
+        http: SharedHttpClient,
+        credentials: SharedCredentialsProvider,
+        region: String,
+        endpoint: Option<String>,
+        table: &str,
+    ) -> Self {
+        let mut config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
-            .region(EnvironmentVariableRegionProvider::new().region().await)
-            .credentials_provider(SharedCredentialsProvider::new(credentials))
-            .http_client(http);
-        shared.set_endpoint_url(endpoint);
-        Self::from_config(aws_sdk_dynamodb::config::Builder::from(&shared.build()), table)
-    }
-
-    /// A handle to `table` in the account and region that the SDK's default chain finds in environment variables,
-    /// profiles and so on.
-    pub async fn from_default_chain(table: &str) -> Self {
-        let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await;
-        Self::from_config(aws_sdk_dynamodb::config::Builder::from(&shared), table)
+            .http_client(http)
+            .region(Region::new(region))
+            .credentials_provider(credentials);
+        config.set_endpoint_url(endpoint);
+        Self::from_config(config, table)
     }
 
     /// A handle to `table` in the DynamoDB at `endpoint`, which accepts any credentials. The timeouts are long because the

@@ -7,7 +7,6 @@ pub mod content;
 
 use std::time::{Duration, SystemTime};
 
-use aws_config::BehaviorVersion;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sigv4::http_request::{
@@ -27,7 +26,6 @@ use url::Url;
 
 use super::aws_signer::{AwsSigner, ToSign, Unsigned, is_label};
 use super::client::{HttpClient, Provider, RequestError, Response};
-use crate::store::https_client;
 
 /// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
@@ -130,15 +128,6 @@ impl Bucket {
             }
             _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
-    }
-
-    /// A client for the bucket `name`, in the region and with the credentials that AWS's default chain finds in
-    /// environment variables, profiles and so on.
-    pub async fn from_default_chain(name: &str, endpoint: Option<&str>) -> Result<Self, String> {
-        let config = aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await;
-        let credentials = config.credentials_provider().ok_or("there are no credentials for the bucket")?;
-        let region = config.region().ok_or("there is no region for the bucket")?;
-        Self::new(HttpClient::new()?, credentials, name, region.as_ref(), endpoint)
     }
 
     /// Creates a form that uploads a file of 1 byte to 10 MiB to `key` and then redirects to `redirect`. S3 adds the
