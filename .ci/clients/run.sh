@@ -12,7 +12,7 @@ clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py)
 # Starts the service on a free port. The first line of its output contains its URL.
 start() {
   log=$(mktemp)
-  exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
+  exec {lines}< <(exec "$rolecall" --memory --port 0 2>"$log")
   service=$!
   trap stop EXIT
   read -r -t 300 -u "$lines" _ base

@@ -172,7 +172,7 @@ def main():
         set_network(folder)
         authority = certificate("Authority of the test")
         root, _ = write_pem(folder, "authority", authority)
-        command = [rolecall, "--memory", "--port", "0", "--template", "../../template.yaml"]
+        command = [rolecall, "--memory", "--port", "0"]
         environment = {**os.environ, "SSL_CERT_FILE": str(root)}
         log = folder / "service.log"
         with log.open("w") as errors:

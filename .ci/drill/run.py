@@ -34,8 +34,7 @@ NOTE = "They know their trade, and the team would like to meet them again. " * 6
 def main(folder, work, megabytes="20"):
     folder, work = pathlib.Path(folder).resolve(), pathlib.Path(work).resolve()
     port, database, bucket = processes.free_ports(3)
-    engine = [folder / "rolecall", "--template", ROOT / "template.yaml", "--memory"]
-    engine += ["--table", "engine", "--port", "0", "--dynamodb-port", database]
+    engine = [folder / "rolecall", "--memory", "--table", "engine", "--port", "0", "--dynamodb-port", database]
     with processes.running("database", [str(word) for word in engine]) as (process, _):
         processes.wait_for(process, lambda: processes.listens(database))
         drill = Drill(folder, work, DynamoDB(database), port, bucket)
@@ -83,8 +82,8 @@ class Drill:
 
     def service(self, table):
         """The service with a table. The files of all its tables are in the same folder, as in one bucket."""
-        command = ["env", f"--chdir={self.work}", self.folder / "rolecall", "--template", ROOT / "template.yaml"]
-        command += ["--endpoint", self.dynamodb.url, "--table", table, "--port", self.port, "--bucket-port", self.bucket]
+        command = ["env", f"--chdir={self.work}", self.folder / "rolecall", "--endpoint", self.dynamodb.url]
+        command += ["--table", table, "--port", self.port, "--bucket-port", self.bucket]
         return Service([str(word) for word in command], self.port)
 
     def admin(self, table, *words):

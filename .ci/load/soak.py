@@ -33,11 +33,10 @@ MEMORY, SLOWDOWN = 1.1, 1.5
 def main(folder, minutes="30", rate="50"):
     folder, seconds = pathlib.Path(folder), float(minutes) * 60
     port, database = processes.free_ports(2)
-    template = ["--template", str(pathlib.Path(__file__).resolve().parents[2] / "template.yaml")]
     rolecall = str(folder / "rolecall")
-    engine = [rolecall, *template, "--memory", "--table", "engine", "--port", "0", "--dynamodb-port", str(database)]
+    engine = [rolecall, "--memory", "--table", "engine", "--port", "0", "--dynamodb-port", str(database)]
     endpoint = f"http://127.0.0.1:{database}"
-    command = [rolecall, *template, "--endpoint", endpoint, "--port", str(port)]
+    command = [rolecall, "--endpoint", endpoint, "--port", str(port)]
     with processes.running("database", engine) as (engine, _):
         processes.wait_for(engine, lambda: processes.listens(database))
         with processes.running("local service", command) as (service, _):

@@ -23,7 +23,7 @@ generate() {
 # Runs a program with the URL of a new service, which gets $options. Prints the service's log if the program fails.
 play() (
   log=$(mktemp)
-  exec {lines}< <(exec "$rolecall" --memory "${options[@]}" --port 0 --template ../../template.yaml 2>"$log")
+  exec {lines}< <(exec "$rolecall" --memory "${options[@]}" --port 0 2>"$log")
   service=$!
   # shellcheck disable=SC2329 # The trap calls it.
   stop() {

@@ -34,6 +34,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use url::Url;
 
+/// The deployment, with the routes and the schedules. The program contains it, so that it also runs without the project.
+const TEMPLATE: &str = include_str!("../../../template.yaml");
+
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
 /// demo organizations. Stop it with Ctrl-C.
 #[derive(Parser)]
@@ -50,7 +53,8 @@ struct Arguments {
     memory: bool,
     #[command(flatten)]
     company: CompanyOptions,
-    /// Folder for the embedded database and the uploaded files [default: .rolecall in the project]
+    /// Folder for the embedded database and the uploaded files [default: .rolecall, in the project with cargo run and
+    /// otherwise in the current folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Port of the embedded DynamoDB, for other tools; 0 picks a free one
@@ -74,9 +78,6 @@ struct Arguments {
     /// Run the scheduled functions once before serving
     #[arg(long)]
     run_schedules: bool,
-    /// SAM template with the routes and schedules [default: template.yaml in the project]
-    #[arg(long, value_name = "FILE")]
-    template: Option<PathBuf>,
 }
 
 /// Whether a new database begins with the demo company.
@@ -104,7 +105,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> Result<(), String> {
-    let template = Template::read(&arguments.template.unwrap_or_else(|| in_project("template.yaml")))?;
+    let template = Template::parse(TEMPLATE)?;
     let address = arguments.host;
     let listener = listen(address, arguments.port, "--port").await?;
     let base_url = url(&listener)?;
@@ -113,7 +114,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     // The API stops first, so that requests in progress can still use the database.
     let (stop_database, database_stopped) = watch::channel(());
-    let data = arguments.data.unwrap_or_else(|| in_project(".rolecall"));
+    let data = arguments.data.unwrap_or_else(default_data);
     let files = (!arguments.memory).then(|| data.join("resumes"));
     let (endpoint, store, database) = if let Some(endpoint) = arguments.endpoint {
         let endpoint = on_this_machine(endpoint)?;
@@ -208,11 +209,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     }
 }
 
-/// The path of a file or folder in the project. The project is the current folder if cargo does not run this program.
-fn in_project(name: &str) -> PathBuf {
+/// The data folder: in the project if cargo runs this program, and otherwise in the current folder.
+fn default_data() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = package.as_deref().and_then(|package| package.ancestors().nth(2)).map(PathBuf::from);
-    root.unwrap_or_default().join(name)
+    root.unwrap_or_default().join(".rolecall")
 }
 
 /// Returns the endpoint if it is on this machine. The demo keys are public, so a service that accepts them must not use

@@ -26,9 +26,10 @@ impl Drop for Service {
     }
 }
 
+/// The program in a folder without the project, which it does not need.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rolecall"));
-    command.args(arguments).env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).env("RUST_LOG", "off");
+    command.args(arguments).current_dir("/").env_remove("CARGO_MANIFEST_DIR").env("RUST_LOG", "off");
     command
 }
 
@@ -355,8 +356,6 @@ fn startup_errors_are_explained() {
     assert!(error.contains("is in use by another Rolecall"), "{error}");
     drop(running);
 
-    let error = error_of(&["--port", "0", "--memory", "--template", "nowhere.yaml"]);
-    assert!(error.contains("nowhere.yaml"), "{error}");
     for elsewhere in
         ["https://dynamodb.us-east-1.amazonaws.com", "http://localhost:8000@example.com", "localhost:8000"]
     {
