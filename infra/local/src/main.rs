@@ -105,6 +105,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> Result<(), String> {
+    let mut interrupted = Box::pin(interrupted()?);
     let template = Template::parse(TEMPLATE)?;
     let address = arguments.host;
     let listener = listen(address, arguments.port, "--port").await?;
@@ -160,12 +161,19 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         .create_table()
         .await
         .map_err(|error| format!("The table cannot be created at {endpoint}: {error}."))?;
-    let created = if has_company {
-        demo::create_with_company(&environment).await
-    } else {
-        demo::create(&environment).await
+    let creation = async {
+        if has_company {
+            demo::create_with_company(&environment).await
+        } else {
+            demo::create(&environment).await
+        }
     };
-    created.map_err(|error| format!("The demo data cannot be created: {error}."))?;
+    tokio::select! {
+        created = Box::pin(creation) => {
+            created.map_err(|error| format!("The demo data cannot be created: {error}."))?;
+        }
+        () = &mut interrupted => return Ok(()),
+    }
     if arguments.recorded {
         event_fixtures::create(&store, environment.clock.now())
             .await
@@ -192,7 +200,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     warn_if_exposed(address);
     print_urls_and_logins(&base_url, &endpoint, &bucket_url)?;
 
-    interrupted().await?;
+    interrupted.await;
     eprintln!("Stopping.");
     for job in jobs.into_iter().flatten() {
         job.abort();
@@ -276,15 +284,18 @@ async fn changed(mut receiver: watch::Receiver<()>) {
     let _ = receiver.changed().await;
 }
 
-fn interrupted() -> impl Future<Output = Result<(), String>> {
+/// Waits for Ctrl-C or SIGTERM, from now on. The system ignores both for the first process of a container, until it asks
+/// for them.
+fn interrupted() -> Result<impl Future<Output = ()>, String> {
     use tokio::signal::unix::{SignalKind, signal};
-    async {
-        let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let listen = |kind| signal(kind).map_err(|error| error.to_string());
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    Ok(async move {
         tokio::select! {
-            result = tokio::signal::ctrl_c() => result.map_err(|error| error.to_string()),
-            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
+    })
 }
 
 /// Starts what the table's stream and schedules start in AWS.

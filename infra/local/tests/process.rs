@@ -259,6 +259,17 @@ async fn a_new_data_folder_has_the_demo_company() {
     assert_eq!(memory.stop(), "Creating the demo company ...\nStopping.\n");
 }
 
+#[test]
+fn the_service_can_be_stopped_while_it_creates_the_demo_company() {
+    let mut command = command(&["--memory", "--demo", "--port", "0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut errors = BufReader::new(child.stderr.take().expect("its error output")).lines();
+    assert_eq!(errors.next().expect("a line").expect("text"), "Creating the demo company ...");
+    signal("TERM", child.id());
+    let output = child.wait_with_output().expect("an exit status");
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+}
+
 #[tokio::test]
 async fn data_survives_a_restart_except_in_memory() {
     let data = tempfile::tempdir().expect("a folder");
