@@ -38,9 +38,9 @@ use url::Url;
 const TEMPLATE: &str = include_str!("../../../template.yaml");
 
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
-/// demo organizations. Stop it with Ctrl-C.
+/// demo organizations. Stop it with Ctrl-C. If an option is repeated, the last one counts.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, args_override_self = true)]
 struct Arguments {
     /// IP address to listen on, for the API and the embedded DynamoDB
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]

@@ -270,6 +270,13 @@ fn the_service_can_be_stopped_while_it_creates_the_demo_company() {
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
 }
 
+#[test]
+fn the_last_of_repeated_options_counts() {
+    // The helper adds the second port.
+    let service = Service::start(&["--memory", "--port", "1"]);
+    assert!(!service.base_url.ends_with(":1"), "{}", service.base_url);
+}
+
 #[tokio::test]
 async fn data_survives_a_restart_except_in_memory() {
     let data = tempfile::tempdir().expect("a folder");
