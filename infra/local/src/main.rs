@@ -40,7 +40,7 @@ const TEMPLATE: &str = include_str!("../../../template.yaml");
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
 /// demo organizations. Stop it with Ctrl-C. If an option is repeated, the last one counts.
 #[derive(Parser)]
-#[command(version, args_override_self = true)]
+#[command(name = "rolecall", version, args_override_self = true)]
 struct Arguments {
     /// IP address to listen on, for the API and the embedded DynamoDB
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
