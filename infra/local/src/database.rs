@@ -33,8 +33,9 @@ impl Embedded {
     /// The database in `folder`, which is created if it does not exist.
     pub fn in_folder(folder: &Path) -> Result<Self, String> {
         let path = folder.display();
-        let unusable =
-            |error: &dyn std::fmt::Display| format!("The data folder {path} cannot be used: {error}.");
+        let unusable = |error: &dyn std::fmt::Display| {
+            format!("The data folder {path} cannot be used: {error}. Choose another one with --data.")
+        };
         std::fs::create_dir_all(folder).map_err(|error| unusable(&error))?;
         let lock = File::create(folder.join("lock")).map_err(|error| unusable(&error))?;
         match lock.try_lock() {

@@ -366,6 +366,7 @@ fn startup_errors_are_explained() {
     std::fs::write(&file, "").expect("a file");
     let error = error_of(&["--port", "0", "--data", file.to_str().expect("a Unicode path")]);
     assert!(error.starts_with(&format!("The data folder {} cannot be used: ", file.display())), "{error}");
+    assert!(error.ends_with(" Choose another one with --data."), "{error}");
     let error = error_of(&["--port", "0", "--data", "/proc/nowhere"]);
     assert!(error.starts_with("The data folder /proc/nowhere cannot be used: "), "{error}");
 
