@@ -2,9 +2,7 @@
 every sample event in a container.
 
 Usage: containers.py FOLDER ROLECALL IMAGE, with the folder of the functions' binaries, the local service's binary, and
-a file that replaces AWS's base image. The program starts its own Docker engine, so it must be the first process of its
-own network, mount and process namespaces (unshare --net --mount --pid --fork --mount-proc). When the program ends
-for any reason, the kernel removes the namespaces with everything in them.
+a file that replaces AWS's base image. The program starts its own Docker engine, in namespaces of its own (engine.py).
 """
 
 import contextlib
@@ -14,13 +12,12 @@ import pathlib
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 
-import docker
+import engine
 import expected
 import main as emulator
 import processes
@@ -40,13 +37,12 @@ START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-w
 
 
 def main(folder, rolecall, image):
-    assert os.getpid() == 1, "This program must be the first process of its own namespaces; see the top of this file."
-    signal.signal(signal.SIGTERM, stop)
+    engine.isolate()
     folder, rolecall, image = [pathlib.Path(path).resolve() for path in (folder, rolecall, image)]
     os.chdir(sam.ROOT)
     work = image.parent
-    isolate(work)
-    with engine(work / "engine") as client:
+    mount_build_folder(work)
+    with engine.running(work / "engine") as client:
         client.api.import_image(
             src=str(image), repository="public.ecr.aws/lambda/provided", tag=f"al2023-{ARCHITECTURE}"
         )
@@ -101,12 +97,6 @@ def run_events(rolecall, environment):
     print(f"ran {sum(map(len, events.values()))} events in {len(events)} functions in containers")
 
 
-def stop(*_):
-    """Ends the program. A second signal must not interrupt the cleanup."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(143)
-
-
 def raise_timeouts():
     """Raises the functions' timeouts in the built template, because their containers start slowly on a busy machine."""
     template = pathlib.Path(".aws-sam/build/template.yaml")
@@ -115,35 +105,12 @@ def raise_timeouts():
     template.write_text(text)
 
 
-def isolate(work):
-    """Sets up a loopback device, an empty /run for the engine's socket, and a build folder in the namespaces."""
-    for folder in ("build", "engine"):
-        shutil.rmtree(work / folder, ignore_errors=True)
-        (work / folder).mkdir()
+def mount_build_folder(work):
+    """Puts an empty folder in the place of SAM's build folder, in the namespace."""
+    shutil.rmtree(work / "build", ignore_errors=True)
+    (work / "build").mkdir()
     (sam.ROOT / ".aws-sam").mkdir(exist_ok=True)
-    for command in (
-        ["ip", "link", "set", "lo", "up"],
-        ["mount", "-t", "tmpfs", "tmpfs", "/run"],
-        ["mount", "--bind", work / "build", ".aws-sam"],
-    ):
-        subprocess.run(command, check=True)
-
-
-@contextlib.contextmanager
-def engine(data):
-    """Runs a Docker engine on the default socket in the namespace's /run."""
-    os.environ.pop("DOCKER_HOST", None)
-    command = ["dockerd", "--data-root", str(data), "--log-level", "error"]
-    with processes.running("Docker engine", command) as (process, _):
-        processes.wait_for(process, pathlib.Path("/run/docker.sock").exists)
-        client = docker.from_env()
-        try:
-            yield client
-        finally:
-            for container in client.containers.list(all=True, ignore_removed=True):
-                # A sam process that has just ended may also be removing it.
-                with contextlib.suppress(docker.errors.APIError):
-                    container.remove(force=True)
+    subprocess.run(["mount", "--bind", work / "build", ".aws-sam"], check=True)
 
 
 def variables(folder):
