@@ -34,9 +34,6 @@ struct Arguments {
     /// Fail if a ratio or a size exceeds its limit three times in a row
     #[arg(long)]
     check: bool,
-    /// Apply the limits of deployed binaries, which are optimized by the linker
-    #[arg(long)]
-    deployed: bool,
     /// Functions to measure [default: all]
     functions: Vec<String>,
 }
@@ -75,7 +72,7 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         }
         let medians = measured.iter().map(|starts| Measured::median(starts));
         let rows: Vec<_> = chosen.iter().copied().zip(medians).collect();
-        let exceeded = report::print(&rows, arguments.deployed);
+        let exceeded = report::print(&rows);
         always = Some(match always {
             Some(always) => always.intersection(&exceeded).copied().collect(),
             None => exceeded,

@@ -21,8 +21,8 @@ const DOCS_ASSETS: u64 = 1_400_000 + 640_000;
 const FIRST: &str = "first call, relative to a warm call";
 
 impl Limits {
-    /// The limits of a function as deployed.
-    fn deployed(function: &Function) -> Option<Self> {
+    /// The limits of a function as it is deployed: optimized, also by the linker. The floors have none.
+    fn of(function: &Function) -> Option<Self> {
         let (size, start) = match function.kind {
             Kind::Floor => return None,
             Kind::Static if function.name == "docs" => (2_500_000 + DOCS_ASSETS, 1.3),
@@ -52,20 +52,6 @@ impl Limits {
             _ => limits,
         })
     }
-
-    /// The limits of three functions in an unoptimized build, slightly above the measured values. They reveal that
-    /// functions have become larger or slower, without the 20 minutes that an optimized build takes. Beside other lanes,
-    /// a first call takes longer than warm ones: for `roles`, 2.2 times as long alone, and up to 2.9 times beside others.
-    fn quick(function: &Function) -> Option<Self> {
-        match function.name {
-            "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
-            "roles" => Some(Self { size: 30_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 3.3 }),
-            "dashboard_roles" => {
-                Some(Self { size: 44_000_000, start: 4.2, faults: 4.8, memory: 4.8, first: 2.5 })
-            }
-            _ => None,
-        }
-    }
 }
 
 /// A limit that was exceeded.
@@ -76,7 +62,7 @@ pub(crate) struct Excess {
 }
 
 /// Prints the table and what exceeded its limit. The first two rows must be the floor and the floor over TLS.
-pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> BTreeSet<Excess> {
+pub(crate) fn print(rows: &[(&Function, Measured)]) -> BTreeSet<Excess> {
     let [(_, floor), (_, floor_tls), ..] = rows else { return BTreeSet::new() };
     println!(
         "| function | binary MB | start CPU ms | x floor | page faults | x | peak MB | x | first call ms | warm ms | x warm | warm CPU ms |"
@@ -103,8 +89,7 @@ pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> BTreeSet<
             milliseconds(measured.warm),
             milliseconds(measured.warm_cpu),
         );
-        let limits = if deployed { Limits::deployed(function) } else { Limits::quick(function) };
-        let Some(limits) = limits else { continue };
+        let Some(limits) = Limits::of(function) else { continue };
         let name = function.name;
         for (metric, value, limit) in [
             ("CPU time before the first event, relative to the floor", start, limits.start),

@@ -129,25 +129,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     let is_in_folder = database.is_some() && !arguments.memory;
     let has_company = arguments.company.demo || (is_in_folder && !arguments.company.empty);
-    let config = Config {
-        table: arguments.table,
-        base_url: Some(base_url.clone()),
-        client_address_header: None,
-        edge: Edge {
-            security_contact: Some("mailto:security@example.com".to_owned()),
-            demo_login: Some(DEMOS[0].login()?),
-            ..Edge::default()
-        },
-        dynamodb_endpoint: None,
-        signing_keys: demo::signing_keys()?,
-        credential_keys: demo::credential_keys()?,
-        services: Services {
-            simulated: true,
-            sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS)?),
-            resumes: Some(LocalBucket::access(&bucket_url)),
-            ..Services::default()
-        },
-    };
+    let config = config(arguments.table, &base_url, &bucket_url)?;
     let environment = Environment {
         store: store.clone(),
         clock: arguments.now.map_or_else(Clock::system, Clock::starting_at),
@@ -215,6 +197,29 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         Some(database) => database.await.map_err(|error| error.to_string())?,
         None => Ok(()),
     }
+}
+
+/// The configuration of all functions.
+fn config(table: String, base_url: &str, bucket_url: &str) -> Result<Config, String> {
+    Ok(Config {
+        table,
+        base_url: Some(base_url.to_owned()),
+        client_address_header: None,
+        edge: Edge {
+            security_contact: Some("mailto:security@example.com".to_owned()),
+            demo_login: Some(DEMOS[0].login()?),
+            ..Edge::default()
+        },
+        dynamodb_endpoint: None,
+        signing_keys: demo::signing_keys()?,
+        credential_keys: demo::credential_keys()?,
+        services: Services {
+            simulated: true,
+            sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS)?),
+            resumes: Some(LocalBucket::access(bucket_url)),
+            ..Services::default()
+        },
+    })
 }
 
 /// The data folder: in the project if cargo runs this program, and otherwise in the current folder.
