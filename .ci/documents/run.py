@@ -182,7 +182,7 @@ def demo(target, _):
 def recorded(target, section):
     """The local service with the records of the sample events, as what rolecall-admin works on."""
     api, database, bucket = processes.free_ports(3)
-    options = ["--template", str(ROOT / "template.yaml"), "--memory", "--recorded"]
+    options = ["--memory", "--recorded"]
     keys = json.loads((ROOT / "infra/local/environment.json").read_text())["Parameters"]
     with processes.local_service(str(target / "debug/rolecall"), options, api, database, bucket):
         if section in UNREADABLE:

@@ -57,7 +57,7 @@ let logs = '';
 try {
   const [address, origin, key] = (await start(fixtures, [])).split(' ');
   const endpoint = `${await proxy(address, origin, key)}/mcp`;
-  const args = ['--memory', '--port', '0', '--template', path.join(import.meta.dirname, '../../template.yaml')];
+  const args = ['--memory', '--port', '0'];
   const base = (await start(rolecall, args)).split(/\s+/)[1];
   const product = `${await proxy(base, base, key)}/mcp`;
   for (const revision of Object.keys(NOT_APPLICABLE)) {
