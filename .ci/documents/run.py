@@ -142,7 +142,7 @@ class Documents:
 
 
 def make_copy(folder):
-    """Copies the files of the checkout with their times, so that Cargo does not compile them again."""
+    """Copies the checkout with the times of its files and folders, so that Cargo does not compile anything again."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "target").mkdir(parents=True)
     files = subprocess.run(
@@ -153,6 +153,11 @@ def make_copy(folder):
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, folder / file, follow_symlinks=False)
     shutil.copytree(ROOT / ".git", folder / ".git", symlinks=True)
+    # Cargo looks at the times of folders that a build script reads, too.
+    for copied, _, _ in os.walk(folder, topdown=False):
+        original = ROOT / pathlib.Path(copied).relative_to(folder)
+        if original.is_dir():
+            shutil.copystat(original, copied)
 
 
 def look_for(patterns, output):
