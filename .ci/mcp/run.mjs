@@ -57,8 +57,7 @@ let logs = '';
 try {
   const [address, origin, key] = (await start(fixtures, [])).split(' ');
   const endpoint = `${await proxy(address, origin, key)}/mcp`;
-  const args = ['--memory', '--port', '0'];
-  const base = (await start(rolecall, args)).split(/\s+/)[1];
+  const base = (await start(rolecall, ['--memory', '--port', '0'])).split(/\s+/)[1];
   const product = `${await proxy(base, base, key)}/mcp`;
   for (const revision of Object.keys(NOT_APPLICABLE)) {
     await judge(endpoint, revision);
