@@ -45,6 +45,10 @@ PROGRAMS = {
     "rustc": "install Rust from https://rustup.rs",
     "cargo-lambda": PINNED,
 }
+# The longest name of a stack. CloudFormation shortens a longer one in the names of functions and roles.
+LONGEST_NAME = 24
+# The longest value of a key in the services secret. Functions have room for 4 KB of variables.
+LONGEST_SECRET = 200
 # A parameter of template.yaml. Each has a default.
 PARAMETER = re.compile(r"^  (\w+):\n(?:    .*\n)+?    Default: (.*)$", re.MULTILINE)
 # Lambda keeps this many concurrent executions for functions that reserve none.
@@ -112,7 +116,10 @@ def configuration(environment):
         # `sam deploy --guided` writes all parameters, so a default here is not a choice.
         defaults = template_defaults()
         parameters = {name: value for name, value in parameters.items() if value != defaults.get(name)}
-    return settings["stack_name"], {name: value for name, value in parameters.items() if name not in RELEASES}
+    stack_name = settings["stack_name"]
+    if len(stack_name) > LONGEST_NAME:
+        raise Refused(f"The stack_name of {environment} in samconfig.toml has more than {LONGEST_NAME} characters.")
+    return stack_name, {name: value for name, value in parameters.items() if name not in RELEASES}
 
 
 def stack(name):
@@ -180,6 +187,9 @@ def whole_services(secret):
     """Returns for each service whether all of its keys in the services secret have a value, and prints those that are off."""
     switches = {}
     for service, keys in SERVICES.items():
+        long = [key for key in keys if len(secret.get(key) or "") > LONGEST_SECRET]
+        if long:
+            raise Refused(f"{', '.join(long)} of the services secret must have at most {LONGEST_SECRET} characters.")
         empty = [key for key in keys if not secret.get(key)]
         switches[service] = "false" if empty else "true"
         if empty and len(empty) < len(keys):

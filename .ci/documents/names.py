@@ -525,9 +525,7 @@ def is_route(tree, path, method=None):
     else:
         wanted = [path.split("/")]
     for verb, route in tree.routes:
-        if method and verb not in (method, "ANY") and not (method == "HEAD" and verb == "GET"):
-            continue
-        if method and verb == "ANY" and method not in ("GET", "HEAD", "ANY"):
+        if method not in (None, "ANY", verb) and not (method == "HEAD" and verb == "GET"):
             continue
         parts = route.split("/")
         for segments in wanted:

@@ -41,9 +41,9 @@ PROJECT = {
     "struct NewKey {\n    #[arg(long)]\n    name: String,\n}\n",
     "infra/deploy.py": 'parser.add_argument("--rollback")\n',
     "infra/board.png": png('{"menu": ["Roles", "API keys"], "addresses": ["http://127.0.0.1:3000/careers"]}'),
-    "template.yaml": "Parameters:\n  BaseUrl:\n    Type: String\nResources:\n"
-    "  List: {Properties: {Method: ANY, Path: /api/v1/roles}}\n  Show: {Properties: {Method: ANY, Path: '/api/v1/roles/{id}'}}\n"
-    "  Close: {Properties: {Method: DELETE, Path: '/api/v1/roles/{id}'}}\n",
+    "template.yaml": "Parameters:\n  BaseUrl:\n    Type: String\nResources:\n",
+    "functions/ROUTES.md": "# Routes\n\n| Route | Function | Description |\n|---|---|---|\n"
+    "| `GET /api/v1/roles` | roles | lists |\n| `GET /api/v1/roles/{id}` | roles | shows |\n| `DELETE /api/v1/roles/{id}` | roles | closes |\n",
     "tests/Cargo.toml": '[package]\nname = "tests"\n',
     "tests/api/roles.rs": "#[tokio::test]\nasync fn a_role_is_closed() {}\n",
     "functions/README.md": "# API guide\n",

@@ -255,10 +255,8 @@ class Tree:
 
     @functools.cached_property
     def routes(self):
-        """Method and path of each route of template.yaml and functions/ROUTES.md."""
-        keys = re.findall(r"Method: (\w+), Path: '?([^'}\s]+(?:\{[^}]*\}[^'}\s]*)*)", self.text("template.yaml"))
-        keys += re.findall(r"^\| `([A-Z]+) (\S+)` \|", self.text("functions/ROUTES.md"), re.MULTILINE)
-        return {(method, path) for method, path in keys}
+        """Method and path of each route in functions/ROUTES.md, which is generated from the functions' tables."""
+        return set(re.findall(r"^\| `([A-Z]+) (\S+)` \|", self.text("functions/ROUTES.md"), re.MULTILINE))
 
     @functools.cached_property
     def parameters(self):

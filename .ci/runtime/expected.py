@@ -13,7 +13,6 @@ DOCUMENT = json.loads((ROOT / "functions/docs/openapi.json").read_text())
 REGISTRY = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(DOCUMENT))
 
 STATUS = {
-    "default_method_not_allowed": 405,
     "default_not_found": 404,
     # The signature is as old as the event and expires after five minutes. main.py also sends the event with a new one.
     "voice_webhook_receive": 401,

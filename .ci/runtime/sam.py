@@ -1,4 +1,4 @@
-"""Uses SAM's own code to find out what `sam local invoke` would run: the functions, their variables and their events.
+"""Uses SAM's own code to find out what `sam local` would run: the functions, their variables, their routes and their events.
 
 A function gets exactly the variables that the template lists, with the value from ENVIRONMENT, otherwise from the
 shell, otherwise from the template.
@@ -10,6 +10,7 @@ import re
 import shlex
 
 from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.api_provider import ApiProvider
 from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 
@@ -24,9 +25,19 @@ TRIGGERS = {"schedule": "ScheduleV2", "stream": "DynamoDB"}
 
 
 def functions():
-    """The functions of the template, as read by SAM. Nested stacks have only the hook, which CodeDeploy calls."""
-    stacks, _ = SamLocalStackProvider.get_stacks(str(ROOT / "template.yaml"))
-    return SamFunctionProvider([stack for stack in stacks if stack.is_root_stack], use_raw_codeuri=True)
+    """The functions of the template, as read by SAM."""
+    return SamFunctionProvider(stacks(), use_raw_codeuri=True)
+
+
+def routes():
+    """The logical id of the function of each path, as `sam local start-api` reads them."""
+    return {route.path: route.function_name for route in ApiProvider(stacks()).api.routes}
+
+
+def stacks():
+    """The stack of the template. Nested stacks have only the hook, which CodeDeploy calls."""
+    found, _ = SamLocalStackProvider.get_stacks(str(ROOT / "template.yaml"))
+    return [stack for stack in found if stack.is_root_stack]
 
 
 def package(function):
@@ -59,9 +70,10 @@ def check_environment(provider):
 def events(provider):
     """The sample events of each function, with their names."""
     found = {function.name: [] for function in provider.get_all()}
+    paths = routes()
     for path in sorted((ROOT / "events").iterdir()):
         event = json.loads(path.read_text())
-        [owner] = [function for function in provider.get_all() if handles(function, path.stem, event)]
+        [owner] = [function for function in provider.get_all() if handles(function, paths, path.stem, event)]
         assert path.stem.startswith(f"{package(owner)}_"), f"the name of {path.name} must begin with {package(owner)}_"
         found[owner.name].append((path.stem, event))
     for name, named_events in found.items():
@@ -71,14 +83,11 @@ def events(provider):
     return found
 
 
-def handles(function, name, event):
+def handles(function, paths, name, event):
     """Whether an event is for this function."""
-    sources = function.events.values()
     if "routeKey" in event:
-        routes = [source["Properties"] for source in sources if source["Type"] == "HttpApi"]
-        keys = [row["Path"] if row["Path"] == "$default" else f"{row['Method']} {row['Path']}" for row in routes]
-        # A route for GET is a route for any method.
-        return event["routeKey"].replace("GET ", "ANY ", 1) in keys
+        return paths[event["routeKey"].split(" ")[-1]] == function.name
+    sources = function.events.values() if function.events else []
     # For schedules and streams the file's name begins with the function's.
     trigger = name.removeprefix(f"{package(function)}_")
     return TRIGGERS.get(trigger) in [source["Type"] for source in sources]

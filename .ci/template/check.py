@@ -3,12 +3,10 @@
 SAM's translator runs on this machine. It says what SAM makes of the template, not what AWS does with the result.
 """
 
+import collections
 import copy
-import importlib.util
 import json
 import logging
-import pathlib
-import re
 import tomllib
 from unittest import mock
 
@@ -18,28 +16,30 @@ from samtranslator.open_api import open_api
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
+from longest import FUNCTION, KINDS, ROOT, VARIABLE, Longest, Unbounded
+
 logging.disable(logging.WARNING)
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PSEUDO = {"AccountId", "NoValue", "NotificationARNs", "Partition", "Region", "StackId", "StackName", "URLSuffix"}
-# The attributes of the kinds of resources that the templates ask for attributes.
-ATTRIBUTES = {
-    "AWS::ApiGatewayV2::Api": {"ApiEndpoint", "ApiId"},
-    "AWS::CloudFront::Distribution": {"DomainName", "Id"},
-    "AWS::CloudFront::Function": {"FunctionARN"},
-    "AWS::DynamoDB::Table": {"Arn", "StreamArn"},
-    "AWS::IAM::Role": {"Arn", "RoleId"},
-    "AWS::KMS::Key": {"Arn", "KeyId"},
-    "AWS::Lambda::Function": {"Arn"},
-    "AWS::Lambda::Version": {"FunctionArn", "Version"},
-    "AWS::Logs::LogGroup": {"Arn"},
-    "AWS::S3::Bucket": {"Arn", "DomainName", "RegionalDomainName"},
-    "AWS::SNS::Topic": {"TopicArn", "TopicName"},
-    "AWS::SQS::Queue": {"Arn", "QueueName", "QueueUrl"},
-    "AWS::WAFv2::WebACL": {"Arn", "Id"},
+# What a template may have at most. The first three leave room in AWS's quotas of 500 resources, 300 routes with an integration
+# each, and 20,480 bytes of permissions of a function. The others are AWS's quotas.
+MAX_RESOURCES, MAX_ROUTES, MAX_PERMISSIONS = 260, 210, 4096
+MAX_TEMPLATE, MAX_PARAMETERS, MAX_OUTPUTS, MAX_VARIABLES = 1_000_000, 200, 200, 4096
+MAX_POLICIES, MAX_INLINE, MAX_TRUST = 10, 10_240, 2048
+MAX_POLICY = {"AWS::IAM::ManagedPolicy": 6144, "AWS::KMS::Key": 32_768, "AWS::S3::BucketPolicy": 20_480}
+# The longest name, by the property that has it.
+MAX_NAME = {
+    ("AWS::Backup::BackupVault", "BackupVaultName"): 50,
+    ("AWS::CloudFront::Function", "Name"): 64,
+    ("AWS::CloudWatch::Dashboard", "DashboardName"): 255,
+    ("AWS::IAM::ManagedPolicy", "Description"): 1000,
+    ("AWS::IAM::ManagedPolicy", "ManagedPolicyName"): 128,
+    ("AWS::KMS::Key", "Description"): 8192,
+    ("AWS::Lambda::Function", "Description"): 256,
+    ("AWS::Lambda::Function", "FunctionName"): 64,
+    ("AWS::Logs::LogGroup", "LogGroupName"): 512,
+    ("AWS::Logs::QueryDefinition", "Name"): 255,
+    ("AWS::SecretsManager::Secret", "Description"): 2048,
 }
-MAX_RESOURCES, MAX_TEMPLATE, MAX_PARAMETERS, MAX_OUTPUTS = 500, 1_000_000, 200, 200
-MAX_PERMISSIONS, MAX_POLICIES, MAX_INLINE, MAX_ROUTES = 20 * 1024, 10, 10_240, 300
-VARIABLE = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
 def read(path):
@@ -54,7 +54,8 @@ def translated(template, parameters):
         return template
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
-            resource["Properties"]["CodeUri"] = "s3://bucket/build"
+            # As long as SAM's own names of its bucket and of a build.
+            resource["Properties"]["CodeUri"] = f"s3://{'b' * 63}/{'k' * 64}"
     # The translator asks only for the name of the region.
     session = boto3.Session(region_name="us-east-1")
     # It copies the API's whole document for every route, which takes most of the time. The document is only used here.
@@ -111,7 +112,7 @@ def problem_of(reference, template, outputs):
     if of_kind == "AWS::CloudFormation::Stack":
         known = {f"Outputs.{output}" for output in outputs[name]}
     else:
-        known = ATTRIBUTES.get(of_kind, set())
+        _, known = KINDS.get(of_kind, (None, {}))
     return None if attribute in known else f"{name} ({of_kind}) has no attribute {attribute} that is known"
 
 
@@ -137,55 +138,64 @@ def circle(resources):
     return next((found for name in sorted(edges) if (found := visit(name, []))), None)
 
 
-def statement(name, alias, properties):
-    """Returns a permission as Lambda stores it, with names of the usual length."""
-    arn = properties["SourceArn"]["Fn::Sub"][0]
-    for variable, value in {"Partition": "aws", "Region": "us-east-1", "AccountId": "123456789012"}.items():
-        arn = arn.replace(f"${{AWS::{variable}}}", value)
-    arn = arn.replace("${__ApiId__}", "abcdefghij").replace("${__Stage__}", "*")
-    function = f"rolecall-{alias.removesuffix('Aliaslive')}-AbCdEfGhIjKl"
+def sizes(template, longest):
+    """Yields what AWS limits in a translated template: what it is, of which resource, its size and its limit."""
+    yield "resources", "the template", len(template["Resources"]), MAX_RESOURCES
+    yield "bytes", "the template", len(json.dumps(template)), MAX_TEMPLATE
+    yield "parameters", "the template", len(template.get("Parameters", {})), MAX_PARAMETERS
+    yield "outputs", "the template", len(template.get("Outputs", {})), MAX_OUTPUTS
+    permissions = {}
+    for name, resource in template["Resources"].items():
+        kind, properties = resource["Type"], resource.get("Properties", {})
+        for (of_kind, key), most in MAX_NAME.items():
+            if kind == of_kind and key in properties:
+                yield f"characters of the {key}", name, len(longest.text(properties[key])), most
+        if kind == "AWS::Lambda::Permission":
+            permissions.setdefault(properties["FunctionName"]["Ref"], []).append(statement(name, properties, longest))
+        elif kind == "AWS::Lambda::Function":
+            variables = properties.get("Environment", {}).get("Variables", {})
+            size = sum(len(key) + len(longest.text(value)) for key, value in variables.items())
+            yield "bytes of variables", name, size, MAX_VARIABLES
+        elif kind == "AWS::IAM::Role":
+            yield "managed policies", name, len(properties.get("ManagedPolicyArns", [])), MAX_POLICIES
+            inline = sum(len(longest.text(policy["PolicyDocument"])) for policy in properties.get("Policies", []))
+            yield "bytes of inline policies", name, inline, MAX_INLINE
+            yield "bytes of the trust policy", name, len(longest.text(properties["AssumeRolePolicyDocument"])), MAX_TRUST
+        elif kind in MAX_POLICY:
+            yield "bytes of the policy", name, len(longest.text(properties.get("PolicyDocument", properties.get("KeyPolicy")))), MAX_POLICY[kind]
+        elif kind == "AWS::ApiGatewayV2::Api":
+            yield "routes", name, sum(map(len, properties["Body"]["paths"].values())), MAX_ROUTES
+    for function, found in permissions.items():
+        yield "permissions", function, len(found), 1
+        size = len(json.dumps({"Version": "2012-10-17", "Id": "default", "Statement": found}, separators=(",", ":")))
+        yield "bytes of permissions", function, size, MAX_PERMISSIONS
+
+
+def statement(name, properties, longest):
+    """Returns a permission as Lambda stores it."""
     return {
-        "Sid": f"rolecall-{name}-AbCdEfGhIjKl",
+        "Sid": f"{longest.stack}-{name}-{'x' * 12}",
         "Effect": "Allow",
         "Principal": {"Service": properties["Principal"]},
         "Action": properties["Action"],
-        "Resource": f"arn:aws:lambda:us-east-1:123456789012:function:{function}:live",
-        "Condition": {"ArnLike": {"AWS:SourceArn": arn}},
+        "Resource": f"{FUNCTION}:live",
+        "Condition": {"ArnLike": {"AWS:SourceArn": longest.text(properties["SourceArn"])}},
     }
 
 
-def limits(template):
-    """Yields which of AWS's limits a translated template exceeds."""
-    resources = template["Resources"]
-    sizes = [
-        ("resources", len(resources), MAX_RESOURCES),
-        ("bytes", len(json.dumps(template)), MAX_TEMPLATE),
-        ("parameters", len(template.get("Parameters", {})), MAX_PARAMETERS),
-        ("outputs", len(template.get("Outputs", {})), MAX_OUTPUTS),
-    ]
-    permissions = {}
-    for name, resource in resources.items():
-        properties = resource.get("Properties", {})
-        if resource["Type"] == "AWS::Lambda::Permission":
-            function = properties["FunctionName"]["Ref"]
-            permissions.setdefault(function, []).append(statement(name, function, properties))
-        elif resource["Type"] == "AWS::IAM::Role":
-            sizes.append((f"managed policies of {name}", len(properties.get("ManagedPolicyArns", [])), MAX_POLICIES))
-            inline = sum(len(json.dumps(policy["PolicyDocument"], separators=(",", ":"))) for policy in properties.get("Policies", []))
-            sizes.append((f"bytes in the policies of {name}", inline, MAX_INLINE))
-        elif resource["Type"] == "AWS::ApiGatewayV2::Api" and "Body" in properties:
-            routes = sum(len(methods) for methods in properties["Body"]["paths"].values())
-            sizes.append((f"routes of {name}", routes, MAX_ROUTES))
-    for function, found in permissions.items():
-        size = len(json.dumps(found, separators=(",", ":")))
-        sizes.append((f"bytes of permissions of {function}", size, MAX_PERMISSIONS))
-    for what, size, most in sizes:
-        if size > most:
-            yield f"{size} {what} are more than {most}"
+def limits(template, longest):
+    """Yields which limits a translated template exceeds."""
+    try:
+        for what, name, size, most in sizes(template, longest):
+            if size > most:
+                yield f"{size} {what} of {name} are more than {most}"
+    except Unbounded as error:
+        yield str(error)
 
 
-def problems(template, load):
+def problems(template, load, longest=None):
     """Yields what is wrong with a translated template and the templates of its nested stacks, which `load` reads."""
+    longest = longest or Longest(template)
     outputs = {}
     for name, resource in template["Resources"].items():
         if resource["Type"] != "AWS::CloudFormation::Stack":
@@ -196,13 +206,13 @@ def problems(template, load):
         needed = {parameter for parameter, value in known.items() if "Default" not in value}
         yield from (f"{name} has no parameter {parameter}" for parameter in sorted(given - set(known)))
         yield from (f"{name} lacks the parameter {parameter}" for parameter in sorted(needed - given))
-        yield from (f"{name}: {problem}" for problem in problems(nested, inside))
+        yield from (f"{name}: {problem}" for problem in problems(nested, inside, longest.nested(name, nested)))
     sections = [template["Resources"], template.get("Outputs", {}), template.get("Conditions", {})]
     found = (problem_of(reference, template, outputs) for section in sections for reference in references(section))
     yield from sorted({problem for problem in found if problem})
     if names := circle(template["Resources"]):
         yield f"these resources depend on each other in a circle: {' -> '.join(names)}"
-    yield from limits(template)
+    yield from limits(template, longest)
 
 
 def loader(folder):
@@ -233,9 +243,17 @@ def environments():
             yield name, dict(item.split("=", 1) for item in overrides)
 
 
-def deploy_module():
-    """Loads infra/deploy.py."""
-    spec = importlib.util.spec_from_file_location("deploy", ROOT / "infra/deploy.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def main():
+    """Prints the counts of the translated template, and of each kind of size the one that is closest to its limit."""
+    template = translated(read("template.yaml"), dict(environments())["prod"])
+    kinds = collections.Counter(resource["Type"] for resource in template["Resources"].values())
+    print("resources:", ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
+    closest = {}
+    for what, name, size, most in sizes(template, Longest(template)):
+        closest[what] = max(closest.get(what, (0, 1)), (size, most, name), key=lambda one: one[0] / one[1])
+    for what, (size, most, name) in closest.items():
+        print(f"{what}: at most {size:,} of {most:,} ({name})")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,10 +18,10 @@ import urllib.parse
 from unittest import mock
 
 import check
+from longest import DEPLOY
 from samcli.commands.build.command import cli as sam_build
 from samcli.commands.deploy.command import cli as sam_deploy
 
-DEPLOY = check.deploy_module()
 PARAMETERS = check.read("template.yaml")["Parameters"]
 DEFAULTS = {name: str(parameter["Default"]) for name, parameter in PARAMETERS.items()}
 DEV = {**DEFAULTS, "Environment": "dev", "TableDeletionProtection": "false"}
@@ -272,6 +272,7 @@ class Refusals(unittest.TestCase):
         self.addCleanup((PROJECT / "samconfig.toml").write_text, original)
         for changed, expected in [
             (original + "[dev", "samconfig.toml is not valid: .*"),
+            (original.replace('"rolecall-stage"', f'"{"s" * 25}"'), "The stack_name of stage .* more than 24 characters\\."),
             *(
                 (original.replace('["Environment=stage"]', overrides), "The parameter_overrides of stage .* NAME=VALUE\\.")
                 for overrides in ('["Environment"]', "[1]", "'Environment=\"stage'", '{Environment = "stage"}')
@@ -332,6 +333,13 @@ class Deployment(unittest.TestCase):
             for key in DEPLOY.SERVICES["Vapi"]:
                 self.assertEqual(DEPLOY.whole_services({**whole, key: ""}), {"Vapi": "false", "X": "true"}, key)
                 self.assertIn(key, printed.call_args.args[0])
+
+    def test_a_value_of_a_service_that_is_too_long_is_refused(self):
+        for key in DEPLOY.SERVICES["Vapi"] + DEPLOY.SERVICES["X"]:
+            whole = dict.fromkeys(DEPLOY.SERVICES["Vapi"] + DEPLOY.SERVICES["X"], "x" * 200)
+            self.assertEqual(DEPLOY.whole_services(whole), {"Vapi": "true", "X": "true"})
+            with self.assertRaisesRegex(DEPLOY.Refused, f"{key} of the services secret must have at most 200 characters"):
+                DEPLOY.whole_services({**whole, key: "x" * 201})
 
     def test_the_quotas(self):
         def check_with(environment="prod", concurrent=1000, free=DEPLOY.RELEASE_SIZE, **parameters):

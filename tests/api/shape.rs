@@ -8,22 +8,27 @@ use serde_yaml_ng::Value as Yaml;
 use shared::http::ReplyFormat;
 use tests::{TEMPLATE, generated, project, sources};
 
-/// A route for GET is a route for any method in the template, because the functions also answer HEAD.
 #[test]
 fn the_template_has_the_routes_of_the_functions() {
+    generated::assert_current("template.yaml", &generated::template());
+}
+
+/// The gateway invokes a function for any method of its paths, and only for these.
+#[test]
+fn the_gateway_knows_exactly_the_paths_of_the_functions() {
     let in_code: BTreeSet<_> = tables()
         .into_iter()
         .flat_map(|tables| {
             let function = tables.function.to_owned();
-            tables.rows().into_iter().map(move |row| (row.key.replacen("GET ", "ANY ", 1), function.clone()))
+            tables.rows().into_iter().map(move |row| {
+                let key = row.key.split_once(' ').map(|(_, path)| format!("ANY {path}"));
+                (key.unwrap_or_else(|| row.key.to_owned()), function.clone())
+            })
         })
         .collect();
     let in_template: BTreeSet<_> =
         TEMPLATE.routes.iter().map(|route| (route.key.clone(), route.function.clone())).collect();
-    let missing: Vec<_> = in_code.difference(&in_template).collect();
-    let unknown: Vec<_> = in_template.difference(&in_code).collect();
-    assert!(missing.is_empty(), "template.yaml is missing these routes: {missing:#?}");
-    assert!(unknown.is_empty(), "template.yaml has routes that no function handles: {unknown:#?}");
+    assert_eq!(in_template, in_code);
 }
 
 #[test]
@@ -41,7 +46,7 @@ fn the_template_builds_the_binary_of_each_function() {
     }
 }
 
-/// A route for any method receives also the methods without a route, and its function knows only its own paths.
+/// The gateway has one route for each path, and a function knows only its own paths.
 #[test]
 fn a_path_belongs_to_one_function() {
     let mut owners = BTreeMap::new();
@@ -55,8 +60,8 @@ fn a_path_belongs_to_one_function() {
 }
 
 #[test]
-fn the_default_functions_list_of_routes_is_current() {
-    generated::assert_current("functions/default/src/routes.rs", &generated::known_routes());
+fn the_default_functions_list_of_pages_is_current() {
+    generated::assert_current("functions/default/src/pages.rs", &generated::pages());
 }
 
 #[test]

@@ -221,8 +221,8 @@ impl Contract {
         let path = route_key.split_once(' ').map(|(_, path)| path);
         let key = path.map_or_else(|| route_key.to_owned(), |path| format!("{method} {path}"));
         let is_unknown = path.is_some_and(|path| {
-            !self.is_documented.contains_key(key.as_str())
-                && self.is_documented.contains_key(format!("GET {path}").as_str())
+            let mut known = self.is_documented.keys().filter_map(|known| known.split_once(' '));
+            !self.is_documented.contains_key(key.as_str()) && known.any(|(_, own)| own == path)
         });
         let key = if is_unknown { "$default" } else { key.as_str() };
         let accepted = request.headers().get("accept").map(text).unwrap_or_default();

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rolecall_local::functions::{Tables, tables};
+use rolecall_local::template::DEFAULT;
 
 use crate::openapi::source::Source;
 use crate::project::project;
 
-/// The route key of requests that match no other route.
-const DEFAULT: &str = "$default";
+/// How the paths of pages begin.
+const PAGES: [&str; 3] = ["/careers/", "/dashboard", "/docs"];
 
 /// Fails if a file of the project does not have this content. If `RENEW` is set, writes the file instead.
 pub fn assert_current(path: &str, content: &str) {
@@ -35,20 +36,51 @@ pub fn assert_current(path: &str, content: &str) {
     );
 }
 
-/// Returns the source file with the default function's list of routes.
-pub fn known_routes() -> String {
-    let mut keys: Vec<_> = tables().into_iter().flat_map(Tables::rows).map(|route| route.key).collect();
-    keys.retain(|key| *key != DEFAULT);
-    keys.sort_unstable();
+/// Returns `template.yaml` with the current routes of the gateway, and its permissions to invoke functions.
+pub fn template() -> String {
+    let template = std::fs::read_to_string(project("template.yaml")).expect("the template");
+    let (mut routes, mut permissions, mut aliases) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for tables in tables() {
+        let function = tables.function;
+        let short = function.trim_end_matches("Function");
+        aliases.push(format!("      - {function}Aliaslive"));
+        permissions.push(format!(
+            "  {short}Permission: {{Type: AWS::Lambda::Permission, Properties: {{Action: lambda:InvokeFunction, \
+             FunctionName: !Ref {function}.Alias, Principal: apigateway.amazonaws.com, SourceArn: !Sub \
+             'arn:${{AWS::Partition}}:execute-api:${{AWS::Region}}:${{AWS::AccountId}}:${{Api}}/*'}}}}"
+        ));
+        for row in tables.rows() {
+            let path = row.key.split_once(' ').map_or(row.key, |(_, path)| path);
+            let is_default = if path == DEFAULT { "isDefaultRoute: true, " } else { "" };
+            let route = format!(
+                "          {path}: {{x-amazon-apigateway-any-method: {{{is_default}responses: {{}}, \
+                 x-amazon-apigateway-integration: {{type: aws_proxy, httpMethod: POST, payloadFormatVersion: '2.0', \
+                 uri: !Sub 'arn:${{AWS::Partition}}:apigateway:${{AWS::Region}}:lambda:path/2015-03-31/functions/\
+                 ${{{function}.Arn}}:live/invocations'}}}}}}"
+            );
+            routes.insert(path, route);
+        }
+    }
+    let template = with_list(&template, "    DependsOn:", &aliases);
+    let template = with_list(&template, "        paths:", &routes.into_values().collect::<Vec<_>>());
+    with_list(&template, "  # The gateway may invoke the live alias of each function.", &permissions)
+}
+
+/// Returns the source file with the default function's list of pages.
+pub fn pages() -> String {
+    let rows = tables().into_iter().flat_map(Tables::rows);
+    let mut paths: Vec<_> = rows.filter_map(|row| row.key.strip_prefix("GET ")).collect();
+    paths.retain(|path| PAGES.iter().any(|root| path.starts_with(root)));
+    paths.sort_unstable();
     let mut file =
-        "//! Every route of the service, because this function does not see the route tables of the others. \
-                    `.ci/renew` generates\n\
+        "//! The pages of the service, because this function does not see the route tables of the others. `.ci/renew` \
+                    generates\n\
                     //! this file.\n\n\
-                    /// The route keys in alphabetical order.\n\
-                    pub(crate) const KNOWN_ROUTES: &[&str] = &[\n"
+                    /// The paths in alphabetical order.\n\
+                    pub(crate) const PAGES: &[&str] = &[\n"
             .to_owned();
-    for key in keys {
-        writeln!(file, "    \"{key}\",").expect("a string");
+    for path in paths {
+        writeln!(file, "    \"{path}\",").expect("a string");
     }
     file + "];\n"
 }
@@ -132,10 +164,28 @@ pub fn routes() -> String {
 
 /// Replaces the rows of the Markdown table whose first line begins with `header`.
 fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
+    with_lines(text, header, 1, |line| line.starts_with('|'), rows)
+}
+
+/// Replaces the rows of the list in YAML after the line `header`.
+fn with_list(text: &str, header: &str, rows: &[String]) -> String {
+    let indentation = rows[0].len() - rows[0].trim_start().len();
+    let prefix = " ".repeat(indentation);
+    with_lines(text, header, 0, |line| line.starts_with(&prefix), rows)
+}
+
+/// Replaces the lines that are rows, `skipped` lines after the line that begins with `header`.
+fn with_lines(
+    text: &str,
+    header: &str,
+    skipped: usize,
+    is_row: impl Fn(&str) -> bool,
+    rows: &[String],
+) -> String {
     let lines: Vec<_> = text.lines().collect();
     let start = lines.iter().position(|line| line.starts_with(header));
-    let start = start.unwrap_or_else(|| panic!("no table begins with {header:?}")) + 2;
-    let count = lines[start..].iter().take_while(|line| line.starts_with('|')).count();
+    let start = start.unwrap_or_else(|| panic!("no line begins with {header:?}")) + 1 + skipped;
+    let count = lines[start..].iter().take_while(|line| is_row(line)).count();
     let rows = rows.iter().map(String::as_str);
     let lines = lines[..start].iter().copied().chain(rows).chain(lines[start + count..].iter().copied());
     lines.fold(String::new(), |text, line| text + line + "\n")
@@ -216,6 +266,14 @@ mod tests {
         let text = "a\n| A | B |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| C |\n";
         let rows = ["| 5 | 6 |".to_owned()];
         assert_eq!(with_rows(text, "| A |", &rows), "a\n| A | B |\n|---|---|\n| 5 | 6 |\n\n| C |\n");
+    }
+
+    #[test]
+    fn the_rows_of_a_list_are_replaced() {
+        let text = "Api:\n  paths:\n    /a: 1\n    /b: 2\n\nOther:\n  paths:\n    /c: 3\n";
+        let rows = ["    /d: 4".to_owned()];
+        let replaced = "Api:\n  paths:\n    /d: 4\n\nOther:\n  paths:\n    /c: 3\n";
+        assert_eq!(with_list(text, "  paths:", &rows), replaced);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Reads the functions' routes and schedules from a SAM template.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_yaml_ng::Value;
+
+/// The route key of requests that match no other route.
+pub const DEFAULT: &str = "$default";
 
 /// The routes and schedules of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct Template {
 /// A route and the function that answers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateRoute {
-    /// The gateway's route key, such as `GET /api/v1/roles/{id}` or `$default`.
+    /// The gateway's route key, such as `ANY /api/v1/roles/{id}` or `$default`.
     pub key: String,
     /// The function's logical id.
     pub function: String,
@@ -47,47 +49,71 @@ impl Template {
         let resources = template.get("Resources").and_then(Value::as_mapping).ok_or("it has no Resources")?;
         let (mut routes, mut schedules) = (Vec::new(), Vec::new());
         for (name, resource) in resources {
-            if string(resource, "Type") != Some("AWS::Serverless::Function") {
-                continue;
-            }
-            let function = name.as_str().ok_or("a resource's name is not a string")?;
-            let events = resource.get("Properties").and_then(|properties| properties.get("Events"));
-            for (_, event) in events.and_then(Value::as_mapping).into_iter().flatten() {
-                let properties = event.get("Properties").unwrap_or(&Value::Null);
-                match string(event, "Type") {
-                    Some("HttpApi") => {
-                        routes.push(TemplateRoute {
-                            key: route_key(function, properties)?,
-                            function: function.to_owned(),
-                        });
+            let properties = resource.get("Properties").unwrap_or(&Value::Null);
+            match string(resource, "Type") {
+                Some("AWS::Serverless::HttpApi") => {
+                    let paths = properties.get("DefinitionBody").and_then(|document| document.get("paths"));
+                    for (path, methods) in paths.and_then(Value::as_mapping).into_iter().flatten() {
+                        routes.extend(routes_of(path, methods)?);
                     }
-                    Some("ScheduleV2" | "Schedule") => {
-                        let expression = string(properties, "ScheduleExpression")
-                            .or_else(|| string(properties, "Schedule"));
-                        let expression = expression
-                            .ok_or_else(|| format!("{function} has a schedule without an expression"))?;
-                        schedules.push(Schedule {
-                            expression: expression.to_owned(),
-                            function: function.to_owned(),
-                        });
-                    }
-                    _ => {}
                 }
+                Some("AWS::Serverless::Function") => {
+                    let function = name.as_str().ok_or("a resource's name is not a string")?;
+                    let events = properties.get("Events").and_then(Value::as_mapping);
+                    schedules.extend(
+                        events.into_iter().flatten().filter_map(|(_, event)| schedule(function, event)),
+                    );
+                }
+                _ => {}
             }
         }
-        let mut seen = BTreeSet::new();
-        match routes.iter().find(|route| !seen.insert(&route.key)) {
-            Some(duplicate) => Err(format!("the route {} appears twice", duplicate.key)),
-            None => Ok(Self { routes, schedules }),
-        }
+        Ok(Self { routes, schedules: schedules.into_iter().collect::<Result<_, _>>()? })
     }
 }
 
-fn route_key(function: &str, properties: &Value) -> Result<String, String> {
-    match (string(properties, "Method"), string(properties, "Path")) {
-        (Some(method), Some(path)) => Ok(format!("{} {path}", method.to_uppercase())),
-        (None, None) => Ok("$default".to_owned()),
-        _ => Err(format!("{function} has a route with only one of Method and Path")),
+/// Returns the routes of a path in the definition of the API.
+fn routes_of(path: &Value, methods: &Value) -> Result<Vec<TemplateRoute>, String> {
+    let path = path.as_str().ok_or("a path is not a string")?;
+    let methods = methods.as_mapping().ok_or_else(|| format!("{path} has no methods"))?;
+    let route = |(method, operation): (&Value, &Value)| {
+        let key = match method.as_str() {
+            _ if path == DEFAULT => DEFAULT.to_owned(),
+            Some("x-amazon-apigateway-any-method") => format!("ANY {path}"),
+            Some(method) => format!("{} {path}", method.to_uppercase()),
+            None => return Err(format!("a method of {path} is not a string")),
+        };
+        let uri =
+            operation.get("x-amazon-apigateway-integration").and_then(|integration| integration.get("uri"));
+        let function = uri.and_then(text).and_then(invoked);
+        let function = function.ok_or_else(|| format!("{key} invokes no function's alias"))?;
+        Ok(TemplateRoute { key, function: function.to_owned() })
+    };
+    methods.iter().map(route).collect()
+}
+
+/// Returns the logical id of the function whose alias an integration invokes.
+fn invoked(uri: &str) -> Option<&str> {
+    let (_, function) = uri.split_once("/functions/${")?;
+    function.strip_suffix(".Arn}:live/invocations")
+}
+
+fn schedule(function: &str, event: &Value) -> Option<Result<Schedule, String>> {
+    let properties = event.get("Properties")?;
+    let expression = match string(event, "Type")? {
+        "ScheduleV2" => string(properties, "ScheduleExpression"),
+        "Schedule" => string(properties, "Schedule"),
+        _ => return None,
+    };
+    let schedule =
+        |expression: &str| Schedule { expression: expression.to_owned(), function: function.to_owned() };
+    Some(expression.map(schedule).ok_or_else(|| format!("{function} has a schedule without an expression")))
+}
+
+/// Returns a text, which may be the argument of an intrinsic function.
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Tagged(tagged) => tagged.value.as_str(),
+        value => value.as_str(),
     }
 }
 
@@ -101,14 +127,21 @@ mod tests {
 
     const TEMPLATE: &str = "
 Resources:
+  Api:
+    Type: AWS::Serverless::HttpApi
+    Properties:
+      DefinitionBody:
+        paths:
+          /roles: {x-amazon-apigateway-any-method: {x-amazon-apigateway-integration: {uri: !Sub 'x/functions/${Roles.Arn}:live/invocations'}}}
+          /quick: {post: {x-amazon-apigateway-integration: {uri: !Sub 'x/functions/${Quick.Arn}:live/invocations'}}}
+          $default: {x-amazon-apigateway-any-method: {x-amazon-apigateway-integration: {uri: !Sub 'x/functions/${Roles.Arn}:live/invocations'}}}
   Table: {Type: AWS::DynamoDB::Table}
   Roles:
     Type: AWS::Serverless::Function
     Properties:
       Role: !GetAtt Other.Arn
       Events:
-        List: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: get, Path: /roles}}
-        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}
+        Changes: {Type: DynamoDB, Properties: {Stream: !GetAtt Table.StreamArn}}
         Night: {Type: ScheduleV2, Properties: {ScheduleExpression: cron(0 0 * * ? *)}}
 ";
 
@@ -117,8 +150,9 @@ Resources:
         let template = Template::parse(TEMPLATE).unwrap();
         let keys: Vec<_> =
             template.routes.iter().map(|route| (route.key.as_str(), route.function.as_str())).collect();
-        assert_eq!(keys, [("GET /roles", "Roles"), ("$default", "Roles")]);
-        assert_eq!(template.schedules[0].expression, "cron(0 0 * * ? *)");
+        assert_eq!(keys, [("ANY /roles", "Roles"), ("POST /quick", "Quick"), ("$default", "Roles")]);
+        let [schedule] = &*template.schedules else { panic!("{:?}", template.schedules) };
+        assert_eq!((&*schedule.expression, &*schedule.function), ("cron(0 0 * * ? *)", "Roles"));
     }
 
     #[test]
@@ -126,14 +160,16 @@ Resources:
         for (text, reason) in [
             ("Resources: [", "did not find"),
             ("{}", "no Resources"),
+            (&TEMPLATE.replace("/quick:", "/roles:"), "duplicate entry"),
+            (&TEMPLATE.replace("/quick: {", "/quick: x # "), "/quick has no methods"),
             (
-                &TEMPLATE.replace(
-                    "        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}",
-                    "        Again: {Type: HttpApi, Properties: {Method: GET, Path: /roles}}",
-                ),
-                "GET /roles appears twice",
+                &TEMPLATE.replace("${Quick.Arn}:live", "${Quick.Arn}"),
+                "POST /quick invokes no function's alias",
             ),
-            (&TEMPLATE.replace(", Path: /roles", ""), "only one of Method and Path"),
+            (
+                &TEMPLATE.replace("{post: {x-amazon-apigateway-", "{post: {x-"),
+                "POST /quick invokes no function's alias",
+            ),
             (&TEMPLATE.replace("ScheduleExpression", "Other"), "without an expression"),
         ] {
             let error = Template::parse(text).unwrap_err();
