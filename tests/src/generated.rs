@@ -8,6 +8,7 @@ use std::fmt::Write;
 use rolecall_local::functions::{Tables, tables};
 use rolecall_local::template::DEFAULT;
 
+use crate::openapi::operations;
 use crate::openapi::source::Source;
 use crate::project::project;
 
@@ -195,17 +196,21 @@ fn with_lines(
 /// new route.
 struct Descriptions {
     existing: BTreeMap<String, String>,
+    /// The handlers of API routes, which several functions may share.
+    handlers: LazyCell<BTreeMap<&'static str, String>>,
     source: LazyCell<Source>,
 }
 
 impl Descriptions {
     fn new(existing: BTreeMap<String, String>) -> Self {
-        Self { existing, source: LazyCell::new(Source::read) }
+        let handlers =
+            || operations().into_iter().map(|operation| (operation.key, operation.handler)).collect();
+        Self { existing, handlers: LazyCell::new(handlers), source: LazyCell::new(Source::read) }
     }
 
     fn of(&self, package: &str, key: &str) -> String {
         self.existing.get(key).cloned().unwrap_or_else(|| {
-            let handler = handler(package, key);
+            let handler = self.handlers.get(key).cloned().unwrap_or_else(|| handler(package, key));
             let docs = self.source.docs(&handler).unwrap_or_else(|| panic!("{handler} has no doc comment"));
             phrase(&docs)
         })

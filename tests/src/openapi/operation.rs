@@ -41,8 +41,8 @@ pub struct Operation {
     pub format: ReplyFormat,
     /// The package of the function.
     pub(super) function: &'static str,
-    /// The handler's path in the code, such as `roles::list`.
-    pub(super) handler: String,
+    /// The handler's path in the code, such as `shared::hiring::roles::create`.
+    pub(crate) handler: String,
     pub(super) content: RequestContent,
     pub(super) status: u16,
     pub(super) media: &'static str,
