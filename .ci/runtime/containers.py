@@ -75,7 +75,11 @@ def type_section(shell, environment, work):
         _, ports = second.type(start_api)
         assert 3001 in ports, f"the gateway listens on {ports}"
         second.leave_running()
-        check_responses(*(third.type(line)[0] for line in requests.splitlines()))
+        try:
+            check_responses(*(third.type(line)[0] for line in requests.splitlines()))
+        except AssertionError:
+            print(f"---- output of sam local start-api\n{second.output}\n----")
+            raise
         assert not any(word in second.output for word in ('"level":"ERROR"', "panicked")), second.output
     print(f"{sam.DOCUMENT}, {sam.SECTION}: {len(blocks)} blocks were typed in {shell}")
 
