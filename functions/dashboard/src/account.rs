@@ -5,12 +5,12 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Mode, SecurityEvent, Session};
+use shared::model::{Mode, SecurityEvent, Session, TimeZoneName};
 use shared::services::membership;
 
 use crate::attempts::too_many_passwords;
 use crate::confirm::PasswordCheck;
-use crate::dates::{self, Time, UTC};
+use crate::dates::{self, Time};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -33,10 +33,10 @@ struct AccountPage<'p> {
     passkeys: Vec<PasskeyRow<'p>>,
     /// The valid sessions, newest first.
     sessions: Vec<SessionRow<'p>>,
-    /// The name of the member's time zone.
-    time_zone: &'p str,
-    /// The names of the other time zones to choose from.
-    time_zones: Vec<String>,
+    /// The member's time zone.
+    time_zone: &'p TimeZoneName,
+    /// The time zones to choose from.
+    time_zones: Vec<TimeZoneName>,
     /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
@@ -90,8 +90,8 @@ async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<H
         has_room: !member.passkeys.is_full(),
         passkeys: passkeys.collect(),
         sessions: rows.collect(),
-        time_zone: dates::zone_name(request),
-        time_zones: dates::places(),
+        time_zone: &member.time_zone,
+        time_zones: TimeZoneName::choices(),
         problems,
     })
 }
@@ -145,15 +145,12 @@ pub(crate) async fn remove_passkey(request: Arc<MemberRequest>) -> Result<Reply<
 
 /// Changes the time zone of all times on the pages.
 pub(crate) async fn change_time_zone(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let name = request.page.form().get("time_zone");
-    let time_zone = match name {
-        UTC => None,
-        name => Some(dates::parse_name(name).ok_or_else(|| {
-            Error::BadRequest(
-                "The form must name a time zone that the page offers, such as Europe/Berlin".to_owned(),
-            )
-        })?),
-    };
+    let time_zone = request.page.form().get("time_zone").parse::<TimeZoneName>();
+    let time_zone = time_zone.map_err(|_| {
+        Error::BadRequest(
+            "The form must name a time zone that the page offers, such as Europe/Berlin".to_owned(),
+        )
+    })?;
     let (organization, store) = (request.tenant().organization, request.context.store());
     let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
     let mut transaction = request.transaction();

@@ -1,20 +1,14 @@
 //! Dates and times on the pages, in the time zone of the member.
 
 use std::fmt::{self, Display, Formatter};
-use std::sync::LazyLock;
 
 use askama::filters::HtmlSafe;
 use jiff::civil::DateTime;
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 use shared::http::{MemberRequest, Parameters};
-use shared::model::{Day, Text, TimeZoneName};
+use shared::model::Day;
 
-/// The database of time zones. It is part of the program, because the machines of the functions have none.
-static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
-
-/// The name of the time zone of members who have not chosen one.
-pub(crate) const UTC: &str = "UTC";
 /// The length of the value of an input for a date and a time: `2026-11-20T09:30`.
 const INPUT_LENGTH: usize = 16;
 
@@ -43,29 +37,9 @@ pub(crate) fn date(day: Day) -> String {
     day.date().strftime("%-d %b %Y").to_string()
 }
 
-/// The name of the member's time zone.
-pub(crate) fn zone_name(request: &MemberRequest) -> &str {
-    request.member().time_zone.as_ref().map_or(UTC, Text::as_str)
-}
-
 /// The member's time zone.
 pub(crate) fn zone(request: &MemberRequest) -> Zone {
-    // A later version of the database may not have the name any more.
-    Zone(ZONES.get(zone_name(request)).unwrap_or(TimeZone::UTC))
-}
-
-/// The names of all places that members choose from, such as `Europe/Berlin`.
-pub(crate) fn places() -> Vec<String> {
-    let names = ZONES.available().map(|name| name.to_string());
-    let mut names: Vec<_> = names.filter(|name| name.contains('/') && !name.starts_with("Etc/")).collect();
-    names.sort_unstable();
-    names
-}
-
-/// Returns the name of a time zone as the database writes it; `None` if it has no such zone.
-pub(crate) fn parse_name(name: &str) -> Option<TimeZoneName> {
-    let zone = ZONES.get(name).ok()?;
-    Text::parse(zone.iana_name()?).ok().flatten()
+    Zone(request.member().time_zone.zone())
 }
 
 impl Zone {
@@ -96,7 +70,7 @@ impl Zone {
     fn with_zone(&self, time: Timestamp, format: &str) -> Time {
         let local = self.local(time);
         let abbreviation = local.strftime("%Z").to_string();
-        let sign = if abbreviation.starts_with(['+', '-']) { UTC } else { "" };
+        let sign = if abbreviation.starts_with(['+', '-']) { "UTC" } else { "" };
         Time { at: time, text: format!("{} {sign}{abbreviation}", local.strftime(format)) }
     }
 
@@ -127,9 +101,10 @@ mod tests {
     use super::*;
     use jiff::civil::date;
     use proptest::prelude::*;
+    use shared::model::TimeZoneName;
 
     fn zone(name: &str) -> Zone {
-        Zone(ZONES.get(name).unwrap())
+        Zone(name.parse::<TimeZoneName>().unwrap().zone())
     }
 
     fn in_utc(zone: &Zone, value: &str) -> String {
@@ -178,27 +153,11 @@ mod tests {
         assert_eq!(berlin.bounds(jiff::civil::Date::MAX)[1], None);
     }
 
-    #[test]
-    fn members_choose_among_the_places_of_the_database() {
-        let places = places();
-        for place in ["Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Pacific/Auckland"] {
-            assert!(places.iter().any(|known| known == place), "{place}");
-        }
-        for place in &places {
-            assert_eq!(parse_name(place).unwrap().as_str(), place);
-        }
-        for (typed, name) in
-            [("europe/berlin", Some("Europe/Berlin")), ("Berlin", None), ("../etc/passwd", None)]
-        {
-            assert_eq!(parse_name(typed).as_ref().map(Text::as_str), name, "{typed}");
-        }
-    }
-
     proptest! {
         #[test]
         fn a_time_contains_no_markup(seconds in -377_705_023_201i64..=253_402_207_200, index in 0usize..400) {
-            let (time, places) = (Timestamp::from_second(seconds).unwrap(), places());
-            let zone = zone(&places[index % places.len()]);
+            let (time, names) = (Timestamp::from_second(seconds).unwrap(), TimeZoneName::choices());
+            let zone = Zone(names[index % names.len()].zone());
             for text in [zone.second(time).text, zone.minute(time).text, zone.day(time).text] {
                 prop_assert!(!text.contains(['<', '>', '&', '"', '\'']), "{text}");
             }
@@ -206,8 +165,8 @@ mod tests {
 
         #[test]
         fn any_text_may_be_typed(typed in "\\PC{0,20}", index in 0usize..400) {
-            let places = places();
-            in_utc(&zone(&places[index % places.len()]), &typed);
+            let names = TimeZoneName::choices();
+            in_utc(&Zone(names[index % names.len()].zone()), &typed);
         }
     }
 }

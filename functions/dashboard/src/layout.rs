@@ -5,7 +5,6 @@ use shared::http::page::style_version;
 use shared::model::Mode;
 
 use crate::candidate_list::in_list;
-use crate::dates::zone_name;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
@@ -55,7 +54,7 @@ impl<'p> Layout<'p> {
             key: request.context.random().token(KEY_LENGTH),
             organization: request.organization_name(),
             member: request.member().name.as_str(),
-            time_zone: zone_name(request),
+            time_zone: request.member().time_zone.as_str(),
             is_test: request.organization().mode == Mode::Test,
             has_notices: request.session().has_notices,
             section,

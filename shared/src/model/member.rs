@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{Email, Name, Passkeys, PasswordHash, SecondFactor, Text};
+use super::{Email, Name, Passkeys, PasswordHash, SecondFactor, TimeZoneName};
 use crate::id::Id;
 
 string_enum! {
@@ -16,9 +16,6 @@ string_enum! {
         Member = "member",
     }
 }
-
-/// The name of a time zone in the IANA database, such as `Europe/Berlin`.
-pub type TimeZoneName = Text<64>;
 
 /// A person in an organization.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,9 +40,9 @@ pub struct Member {
     pub link: Option<Link>,
     /// A counter. Incrementing it ends all of the member's sessions.
     pub epoch: u64,
-    /// The time zone in which the dashboard shows times; `None` for UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_zone: Option<TimeZoneName>,
+    /// The time zone in which the dashboard shows times.
+    #[serde(default, skip_serializing_if = "TimeZoneName::is_utc")]
+    pub time_zone: TimeZoneName,
     /// When the member was invited.
     pub created_at: Timestamp,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
@@ -81,7 +78,7 @@ impl Member {
             passkeys: Passkeys::none(),
             link: None,
             epoch: 0,
-            time_zone: None,
+            time_zone: TimeZoneName::UTC,
             created_at: now,
             version: 1,
         }
@@ -125,7 +122,7 @@ impl Member {
 
     /// Replaces the time zone.
     #[must_use]
-    pub fn in_time_zone(self, time_zone: Option<TimeZoneName>) -> Self {
+    pub fn in_time_zone(self, time_zone: TimeZoneName) -> Self {
         Self { time_zone, version: self.version + 1, ..self }
     }
 

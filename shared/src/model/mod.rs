@@ -51,6 +51,7 @@ mod string_enum;
 mod tags;
 mod task;
 mod text;
+mod time_zone;
 mod touchpoint;
 mod value;
 mod webhook_delivery;
@@ -92,7 +93,7 @@ pub use grant::{
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
-pub use member::{Link, Member, MemberRole, TimeZoneName};
+pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
@@ -123,6 +124,7 @@ pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
+pub use time_zone::TimeZoneName;
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{
     DisabledReason, EndpointDescription, EndpointProgress, EndpointStatus, FeedPosition, PreviousKeys,

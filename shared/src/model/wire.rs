@@ -10,7 +10,7 @@ use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
 use super::value::parsed;
 use super::{
     Country, Currency, Email, EndpointUrl, FeedPosition, Phone, RedirectUri, Salary, Scalar, SearchQuery,
-    Slug, Tag, Tags, Text, Value, WebAddress,
+    Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
 };
 use crate::id::Id;
 
@@ -98,7 +98,7 @@ macro_rules! parsed {
     };
 }
 
-parsed!(Email, EndpointUrl, WebAddress);
+parsed!(Email, EndpointUrl, TimeZoneName, WebAddress);
 
 macro_rules! codes {
     ($($value:ty: $pattern:literal;)+) => {
@@ -183,6 +183,8 @@ schemas! {
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
     Tags: ArrayBuilder::new().items(<Tag as PartialSchema>::schema()).max_items(Some(Self::MAX));
+    // A list of all names would make new ones incompatible.
+    TimeZoneName: string();
     WebAddress: string()
         // The format is not `uri`, because the parser accepts more than RFC 3986 allows.
         .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
