@@ -101,6 +101,13 @@ impl Session {
         self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
     }
 
+    /// Shows the organization with settings of its own.
+    async fn show_organization(&mut self) {
+        let settings = ["DE", "Europe/Berlin", "privacy@acme.example"];
+        self.api.change_settings(tenant(ACME, Mode::Live), settings).await;
+        self.send("GET /api/v1/organization", 0, Value::Null).await;
+    }
+
     /// Runs the background tasks at this time.
     async fn run_tasks_at(&self, time: &str) {
         self.api.clock.set(time);
@@ -192,10 +199,10 @@ impl Session {
             ("GET /api/v1/voice_screens/{id}", screen, ""),
             ("GET /api/v1/channels", 0, ""),
             ("GET /api/v1/channels/x/posts", 0, ""),
-            ("GET /api/v1/organization", 0, ""),
         ] {
             session.send_with(key, id, query, Value::Null).await;
         }
+        session.show_organization().await;
         session.cancel_screen(role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;

@@ -63,7 +63,9 @@ use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{App, Environment, KnownHolders};
 use shared::id::{Id, Ids};
-use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text};
+use shared::model::{
+    Day, Mode, OrganizationSettings, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text,
+};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
@@ -349,6 +351,15 @@ impl TestApi {
             tasks.extend(self.store().list_due_tasks(partition, now, usize::MAX).await.expect("tasks").tasks);
         }
         tasks
+    }
+
+    /// Sets the country, the time zone and the contact address of an organization. A blank value is none.
+    pub async fn change_settings(&self, tenant: Tenant, [country, time_zone, email]: [&str; 3]) {
+        let change = |before: &OrganizationSettings| {
+            let zone = time_zone.parse().expect("a time zone");
+            before.change(country.parse().ok(), zone, email.parse().ok())
+        };
+        self.store().change_organization_settings(tenant, change).await.expect("settings");
     }
 
     /// Stores roles directly in Acme's live mode, fifty per transaction.

@@ -273,6 +273,7 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         AuditTargetKind::Plan => "the plan".to_owned(),
         AuditTargetKind::X => "X".to_owned(),
         AuditTargetKind::WhatsApp => "WhatsApp".to_owned(),
+        AuditTargetKind::Organization => "the settings of the organization".to_owned(),
     }
 }
 

@@ -1,12 +1,12 @@
-//! The organization: its plan, limits and usage, and its audit log.
+//! The organization: its plan, limits, usage and settings, and its audit log.
 
 use jiff::Timestamp;
 use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{
-    self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan,
-    Scalar, Scope, Slug, Text, ToolOutcome, Value,
+    self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Country, Day, Email, Mode,
+    NamedOrganization, Plan, Scalar, Scope, Slug, Text, TimeZoneName, ToolOutcome, Value,
 };
 use shared::resources::posting::career_portal_url;
 use shared::store::AuditSelection;
@@ -41,6 +41,12 @@ pub struct Organization {
     /// The URL of the career page.
     #[schema(format = "uri")]
     career_portal_url: String,
+    /// The country that applies where nothing else names one.
+    country: Option<Country>,
+    /// The time zone of dates without a time zone of their own: a name in the IANA database. At first `UTC`.
+    time_zone: TimeZoneName,
+    /// The e-mail address that candidates can write to about their data.
+    contact_email: Option<Email>,
     /// When the organization was created.
     created_at: Timestamp,
 }
@@ -75,7 +81,7 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
     request.input()?;
     let today = Day::of(request.context.now());
     let found = request.context.store().find_organization_and_usage(request.tenant(), today).await?;
-    let (NamedOrganization { organization, name, created_at }, requests_today) =
+    let (NamedOrganization { organization, name, settings, created_at }, requests_today) =
         found.ok_or(Error::NotFound)?;
     Reply::resource(&Organization {
         id: organization.id,
@@ -89,6 +95,9 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
         limits: Limits { requests_per_day: organization.plan.requests_per_day() },
         usage: Usage { requests_today, resets_at: today.end() },
         career_portal_url: career_portal_url(request.context.base_url(), &organization),
+        country: settings.country,
+        time_zone: settings.time_zone,
+        contact_email: settings.contact_email,
         created_at,
     })
 }

@@ -138,6 +138,8 @@ string_enum! {
         WhatsApp = "whatsapp",
         /// A webhook endpoint.
         WebhookEndpoint = "webhook_endpoint",
+        /// The country, the time zone and the contact address of the organization.
+        Organization = "organization",
     }
 }
 

@@ -97,7 +97,9 @@ pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
-pub use organization::{Mode, NamedOrganization, Organization, Plan, Scope, Scopes, Tenant};
+pub use organization::{
+    Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Scope, Scopes, Tenant,
+};
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
@@ -122,9 +124,9 @@ pub use source::Source;
 pub use tags::{Tag, Tags};
 pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
+pub use time_zone::TimeZoneName;
 pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
-pub use time_zone::TimeZoneName;
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{
     DisabledReason, EndpointDescription, EndpointProgress, EndpointStatus, FeedPosition, PreviousKeys,

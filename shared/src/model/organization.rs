@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{Slug, Text};
+use super::{Country, Email, Slug, Text, TimeZoneName};
 use crate::id::Id;
 
 string_enum! {
@@ -63,7 +63,36 @@ pub struct Organization {
     pub suspended: bool,
 }
 
-/// An organization in one mode, with its name.
+/// The settings of an organization in one mode that several features share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OrganizationSettings {
+    /// The country that applies where nothing else names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<Country>,
+    /// The time zone of dates without a time zone of their own.
+    pub time_zone: TimeZoneName,
+    /// The e-mail address that candidates can write to about their data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact_email: Option<Email>,
+    /// The version, which grows with every write; 0 before the first one.
+    pub version: u64,
+}
+
+impl OrganizationSettings {
+    /// The next version, with other values. Returns `None` if the values stay the same.
+    pub fn change(
+        &self,
+        country: Option<Country>,
+        time_zone: TimeZoneName,
+        contact_email: Option<Email>,
+    ) -> Option<Self> {
+        let same = Self { country, time_zone, contact_email, version: self.version };
+        (same != *self).then(|| Self { version: self.version + 1, ..same })
+    }
+}
+
+/// An organization in one mode, with its name and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamedOrganization {
     /// The organization.
@@ -71,6 +100,9 @@ pub struct NamedOrganization {
     pub organization: Organization,
     /// The display name.
     pub name: Text<200>,
+    /// The settings.
+    #[serde(flatten)]
+    pub settings: OrganizationSettings,
     /// When the organization was created.
     pub created_at: Timestamp,
 }
@@ -270,6 +302,22 @@ impl FromIterator<Scope> for Scopes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_get_a_version_only_when_a_value_changes() {
+        let first = OrganizationSettings::default();
+        assert_eq!((first.time_zone.as_str(), first.version), ("UTC", 0));
+        assert_eq!(first.change(None, TimeZoneName::UTC, None), None);
+        let (country, email) = ("DE".parse().ok(), "jobs@example.com".parse().ok());
+        let second = first.change(country, "Europe/Berlin".parse().unwrap(), email.clone()).unwrap();
+        assert_eq!(
+            (second.country, second.contact_email.clone(), second.version),
+            (country, email.clone(), 1)
+        );
+        assert_eq!(second.change(country, second.time_zone.clone(), email.clone()), None);
+        let third = second.change(None, second.time_zone.clone(), email).unwrap();
+        assert_eq!((third.country, third.version), (None, 2));
+    }
 
     #[test]
     fn a_set_contains_exactly_the_scopes_it_was_built_from() {

@@ -3,7 +3,7 @@
 //! | Entity | `pk` | `sk` | `filter` |
 //! |---|---|---|---|
 //! | gate: organization in one mode, hashes of its API keys and access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
-//! | organization's name | `{tenant}#PROFILE` | `PROFILE` | |
+//! | organization's name and settings | `{tenant}#PROFILE` | `PROFILE` | |
 //! | shard of the gate's counter | `{tenant}#GATE#{shard}` | `GATE` | |
 //! | API key, as shown to members | `{tenant}#KEY` | id | |
 //! | requests of a finished day | `{tenant}#USAGE` | date | |

@@ -14,14 +14,17 @@ use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, i
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData, EventType, Mode,
-    NamedOrganization, Organization, Plan, Slug, SubjectType, TaskKind, Tenant, Text,
+    NamedOrganization, Organization, OrganizationSettings, Plan, Slug, SubjectType, TaskKind, Tenant, Text,
 };
 
-/// The values of an organization that requests do not need.
+/// The values of an organization that most requests do not need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Profile {
     name: Text<200>,
     created_at: Timestamp,
+    /// A new organization has none.
+    #[serde(flatten, skip_serializing)]
+    settings: OrganizationSettings,
 }
 
 /// Why a change to an organization failed.
@@ -91,6 +94,34 @@ impl Transaction {
     pub fn require_active(&mut self, organization: &Organization) {
         self.require_not(keys::organization_slug(&organization.slug), SUSPENDED);
     }
+
+    /// Replaces the settings of the organization.
+    pub fn replace_organization_settings(
+        &mut self,
+        before: &OrganizationSettings,
+        after: &OrganizationSettings,
+    ) -> Result<(), StoreError> {
+        let item = |settings| item::write(settings, keys::profile(self.tenant), None);
+        match before.version {
+            0 => self.change_if(
+                item(after)?,
+                "attribute_exists(pk) AND attribute_not_exists(#version)",
+                vec![("#version", "version".to_owned())],
+                Vec::new(),
+            )?,
+            _ => self.replace(&item(before)?, &item(after)?)?,
+        }
+        self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Organization)));
+        let changed = names([
+            ("country", before.country != after.country),
+            ("time_zone", before.time_zone != after.time_zone),
+            ("contact_email", before.contact_email != after.contact_email),
+        ]);
+        self.record(
+            [of_organization(EventType::SettingsChanged, self.tenant.organization).changing(changed)],
+        );
+        Ok(())
+    }
 }
 
 impl Store {
@@ -119,6 +150,7 @@ impl Store {
             let organization = |mode, slug| NamedOrganization {
                 organization: Organization { id, mode, slug, plan, suspended: false },
                 name: name.clone(),
+                settings: OrganizationSettings::default(),
                 created_at: now,
             };
             let modes = [organization(Mode::Live, live), organization(Mode::Test, test)];
@@ -139,6 +171,15 @@ impl Store {
     pub async fn find_organization(&self, tenant: Tenant) -> Result<Option<NamedOrganization>, StoreError> {
         let mut items = self.read_many([keys::gate(tenant), keys::profile(tenant)]).await?;
         NamedOrganization::take_from(&mut items, tenant)
+    }
+
+    /// The settings of an organization in one mode.
+    pub async fn find_organization_settings(
+        &self,
+        tenant: Tenant,
+    ) -> Result<Option<OrganizationSettings>, StoreError> {
+        let profile = self.read(keys::profile(tenant)).await?.map(item::read::<Profile>).transpose()?;
+        Ok(profile.map(|profile| profile.settings))
     }
 
     /// The organization in one mode and its number of requests on `day`.
@@ -234,6 +275,25 @@ impl Store {
         .await
     }
 
+    /// Changes the settings of an organization in one mode, unless `change` returns `None`. Returns the settings.
+    pub async fn change_organization_settings(
+        &self,
+        tenant: Tenant,
+        change: impl Fn(&OrganizationSettings) -> Option<OrganizationSettings>,
+    ) -> Result<OrganizationSettings, OrganizationError> {
+        for _ in 0..ATTEMPTS {
+            let found = self.find_organization_settings(tenant).await?;
+            let before = found.ok_or(OrganizationError::NoSuchOrganization)?;
+            let Some(after) = change(&before) else { return Ok(before) };
+            let mut transaction = Transaction::new(tenant);
+            transaction.replace_organization_settings(&before, &after)?;
+            if self.attempt(transaction).await? {
+                return Ok(after);
+            }
+        }
+        Err(contended())
+    }
+
     /// Sets the branding of a career site.
     pub async fn set_branding(
         &self,
@@ -316,16 +376,16 @@ impl NamedOrganization {
         let gate = keys::gate(tenant).take_from(items);
         let profile = keys::profile(tenant).take_from(items);
         let (Some(gate), Some(profile)) = (gate, profile) else { return Ok(None) };
-        let Profile { name, created_at } = item::read(profile)?;
-        Ok(Some(Self { organization: item::read(gate)?, name, created_at }))
+        let Profile { name, created_at, settings } = item::read(profile)?;
+        Ok(Some(Self { organization: item::read(gate)?, name, settings, created_at }))
     }
 }
 
 /// A change of the organization, in the feeds of both modes.
 fn in_both_modes(organization: Id, kind: EventType, data: &EventData) -> [(Key, Recorded); 2] {
     Mode::ALL.map(|mode| {
-        let change = Recorded::stamped(kind, SubjectType::Organization, Some(organization));
-        (keys::profile(Tenant { organization, mode }), change.with(data.clone()).in_mode(mode))
+        let change = of_organization(kind, organization).with(data.clone()).in_mode(mode);
+        (keys::profile(Tenant { organization, mode }), change)
     })
 }
 
@@ -333,13 +393,17 @@ fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, St
     let id = modes[0].organization.id;
     let mut transaction = Transaction::new(modes[0].organization.tenant());
     transaction.insert(item::write(&Registered { id }, keys::registered(id), None)?);
-    for NamedOrganization { organization, name, created_at } in modes {
+    for NamedOrganization { organization, name, settings, created_at } in modes {
         transaction.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
-        let profile = Profile { name: name.clone(), created_at: *created_at };
+        let profile = Profile { name: name.clone(), created_at: *created_at, settings: settings.clone() };
         transaction.insert(item::write(&profile, keys::profile(organization.tenant()), None)?);
         let branding = Branding { name: name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
         let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding, logo: None };
+fn of_organization(kind: EventType, organization: Id) -> Recorded {
+    Recorded::stamped(kind, SubjectType::Organization, Some(organization))
+}
+
         transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
     Ok(transaction)
