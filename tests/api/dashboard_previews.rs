@@ -132,6 +132,23 @@ async fn a_preview_of_a_role_keeps_the_version_that_the_member_saw() {
 }
 
 #[tokio::test]
+async fn a_mistake_in_a_form_keeps_the_version_that_the_member_saw() {
+    let api = TestApi::new().await;
+    let ada = acme(&api).await;
+    let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+    let path = format!("/dashboard/roles/{role}/edit");
+    let opened = Form::of(&ada.get(&path).await.expect(200), &path);
+    // Somebody else changes the role before the mistake is corrected.
+    api.patch(&format!("/api/v1/roles/{role}"), json!({ "department": "Kitchen" })).await.expect(200);
+    let wrong = ada.submit(&path, &opened.and("title", "Chef").and("salary_min", "x")).await.expect(422);
+    let again = Form::of(&wrong, &path).and("title", "Chef");
+    let refused = ada.submit(&path, &again).await.expect(412);
+    assert!(refused.text.contains("Somebody changed this in the meantime."), "{}", refused.text);
+    let role = api.get(&format!("/api/v1/roles/{role}")).await.expect(200);
+    assert_eq!((role.string("/title"), role.string("/department")), ("Cook", "Kitchen"));
+}
+
+#[tokio::test]
 async fn a_preview_of_a_posting_follows_the_role_where_it_is_empty() {
     let api = TestApi::new().await;
     let ada = acme(&api).await;

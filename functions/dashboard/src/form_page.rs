@@ -153,6 +153,10 @@ impl Form {
         let refusal = Refusal::of(error)?;
         let sent = request.page.form();
         let is_stale = matches!(refusal, Refusal::Stale);
+        // Only a comparison shows the member another version.
+        if matches!(refusal, Refusal::Problems { .. }) {
+            sent.get("seen").clone_into(&mut self.seen);
+        }
         for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
             let value = sent.get(&field.name).replace("\r\n", "\n");
             let stored = std::mem::replace(&mut field.value, value);
