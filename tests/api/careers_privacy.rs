@@ -128,7 +128,7 @@ async fn the_privacy_page_is_cached_like_the_other_career_pages() {
     api.dynamodb.take_calls();
     let page = get("\"x\"").await.expect(200);
     let operations: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
-    assert_eq!(operations, ["GetItem", "GetItem"], "the site and the text");
+    assert_eq!(operations, ["GetItem", "BatchGetItem"], "the site, and the text with the settings");
     assert_eq!((page.header("cache-control"), page.header("set-cookie")), ("public, max-age=30", ""));
     let tag = page.header("etag");
     assert_eq!(get(tag).await.expect(304).text, "");

@@ -121,7 +121,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard/settings/career-page", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
     ("POST /dashboard/settings/career-page/logo", &["BatchGetItem", "TransactWriteItems"]),
-    ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem"]),
+    // The text, and the name on the career page, which the general text contains.
+    ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem", "GetItem"]),
     ("POST /dashboard/settings/privacy", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/retention", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/retention", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),

@@ -58,6 +58,7 @@ fn page(
         upload: form.map(|form| FileForm { action: form.action, fields: form.fields }),
         is_attached,
         problem,
+        contact: job.settings.contact_email.as_ref(),
     };
     job.site.page(&page, origin.as_deref())
 }

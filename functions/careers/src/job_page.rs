@@ -3,8 +3,8 @@
 use shared::http::page::Problem;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Country, Day, EmploymentType, Mode, Opening, Posting, PublicContent, RemotePolicy, Role, Slug, Text,
-    Visibility,
+    Country, Day, EmploymentType, Mode, Opening, OrganizationSettings, Posting, PublicContent, RemotePolicy,
+    Role, Slug, Text, Visibility,
 };
 
 use crate::application_form::consent_boxes;
@@ -22,6 +22,8 @@ pub(crate) struct PostedJob {
     pub(crate) posting: Posting,
     /// The posting's role.
     pub(crate) role: Role,
+    /// The settings of the organization.
+    pub(crate) settings: OrganizationSettings,
     /// Whether it accepts applications.
     pub(crate) is_open: bool,
 }
@@ -34,10 +36,10 @@ impl PostedJob {
             Some(slug) => context.store().find_posting_by_slug(site.career.tenant(), &slug).await?,
             None => None,
         };
-        let Some((posting, role)) = found else { return site.unknown_job().map(Err) };
+        let Some((posting, role, settings)) = found else { return site.unknown_job().map(Err) };
         match Visibility::of(&posting, role.status) {
-            Visibility::Open => Ok(Ok(Self { site, posting, role, is_open: true })),
-            Visibility::Paused => Ok(Ok(Self { site, posting, role, is_open: false })),
+            Visibility::Open => Ok(Ok(Self { site, posting, role, settings, is_open: true })),
+            Visibility::Paused => Ok(Ok(Self { site, posting, role, settings, is_open: false })),
             Visibility::Hidden => {
                 // The page must not reveal the title of a posting that was never public.
                 let was_public = posting.published_at.is_some() && role.opened_at.is_some();
@@ -94,6 +96,7 @@ impl PostedJob {
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
                     consents: consent_boxes(typed),
+                    contact: self.settings.contact_email.as_ref(),
                     problems,
                 })
             } else {

@@ -1,4 +1,4 @@
-//! The data of the page templates, as plain text and numbers without model types.
+//! The data of the page templates, as plain text and numbers. The only model type is the e-mail address.
 //!
 //! Composed values, such as salaries, are already formatted.
 
@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
+use shared::model::Email;
 
 /// The layout around every page of an organization's career site.
 pub(crate) struct Layout<'p> {
@@ -198,6 +199,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) note: &'p str,
     /// The consents that the form asks for.
     pub(crate) consents: Vec<ConsentBox>,
+    /// The address for questions about the candidate's data.
+    pub(crate) contact: Option<&'p Email>,
     /// Problems with the fields `name`, `email`, `phone`, `resume_file`, `resume_url`, `note` and `consent`, or with the
     /// whole form (`apply`).
     pub(crate) problems: Vec<Problem>,
@@ -231,6 +234,8 @@ pub(crate) struct ConfirmationPage<'p> {
     pub(crate) is_attached: bool,
     /// Why the uploaded file was rejected, as a sentence.
     pub(crate) problem: Option<String>,
+    /// The address for questions about the candidate's data.
+    pub(crate) contact: Option<&'p Email>,
 }
 
 /// A form that uploads a file.
@@ -249,6 +254,8 @@ pub(crate) struct PrivacyPage<'p> {
     pub(crate) layout: Layout<'p>,
     /// The organization's own text: HTML from [`shared::descriptions::html`].
     pub(crate) text: Option<String>,
+    /// The address for questions about the candidate's data.
+    pub(crate) contact: Option<&'p Email>,
 }
 
 /// The 410 page for a job that is no longer available.

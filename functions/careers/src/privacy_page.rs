@@ -10,9 +10,10 @@ use shared::descriptions;
 pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     let Some(site) = Site::find(context).await? else { return unknown_organization() };
-    let text = context.store().find_privacy_text(site.career.tenant()).await?;
+    let (text, settings) = context.store().find_privacy_text_and_settings(site.career.tenant()).await?;
     let path = site.privacy_path();
     let layout = site.layout(Some(path.as_str()));
-    let page = PrivacyPage { layout, text: text.map(|text| descriptions::html(text.as_str())) };
+    let text = text.map(|text| descriptions::html(text.as_str()));
+    let page = PrivacyPage { layout, text, contact: settings.contact_email.as_ref() };
     Ok(site.page(&page, None)?.cached())
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use shared::http::page::Problem;
-use shared::model::{EmploymentType, Salary, SalaryRange};
+use shared::model::{Email, EmploymentType, Salary, SalaryRange};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
@@ -115,7 +115,12 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
     }
 }
 
-fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
+/// An address that no parser has checked.
+fn contact(text: &str) -> Email {
+    serde_json::from_value(text.into()).unwrap()
+}
+
+fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -> Applications<'p> {
     Applications::Open(ApplicationForm {
         action: path(text),
         name: text,
@@ -130,6 +135,7 @@ fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
             is_required: true,
             is_ticked: true,
         }],
+        contact,
         problems,
     })
 }
@@ -142,6 +148,8 @@ fn problems(text: &str) -> Vec<Problem> {
 /// Renders every page with this text in every text field.
 fn pages(text: &str) -> Vec<String> {
     let upload = || FileForm { action: https(text), fields: vec![(text.to_owned(), text.to_owned())] };
+    let contact = contact(text);
+    let contact = Some(&contact);
     let confirmation = || ConfirmationPage {
         layout: layout(text),
         title: text,
@@ -149,19 +157,21 @@ fn pages(text: &str) -> Vec<String> {
         upload: Some(upload()),
         is_attached: true,
         problem: Some(text.to_owned()),
+        contact,
     };
     [
         openings(text).render(),
         OpeningsPage { is_search: true, is_first: false, ..openings(text) }.render(),
         OpeningsPage { groups: Vec::new(), ..openings(text) }.render(),
-        job(text, "A word.", form(text, Vec::new())).render(),
-        job(text, "A word.", form(text, problems(text))).render(),
+        job(text, "A word.", form(text, contact, Vec::new())).render(),
+        job(text, "A word.", form(text, None, problems(text))).render(),
         job(text, "A word.", Applications::Paused).render(),
         confirmation().render(),
-        ConfirmationPage { upload: None, ..confirmation() }.render(),
+        ConfirmationPage { upload: None, contact: None, ..confirmation() }.render(),
         GonePage { layout: layout(text), title: Some(text) }.render(),
-        PrivacyPage { layout: layout(text), text: None }.render(),
-        PrivacyPage { layout: layout(text), text: Some(descriptions::html(text)) }.render(),
+        PrivacyPage { layout: layout(text), text: None, contact: None }.render(),
+        PrivacyPage { layout: layout(text), text: None, contact }.render(),
+        PrivacyPage { layout: layout(text), text: Some(descriptions::html(text)), contact }.render(),
         UnknownJobPage { layout: layout(text) }.render(),
         TooManyApplicationsPage { layout: layout(text), minutes: 2, is_of_network: true, job_path: PORTAL }
             .render(),
@@ -194,6 +204,7 @@ fn outline(element: ElementRef) -> String {
         let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| value.starts_with(beginning));
         match name {
             "href" if element.attr("rel") == Some("icon") => {}
+            "href" if value.starts_with("mailto:") => assert_contact(value),
             "href" | "action" => assert!(starts(&["/careers/", "https://a.example/", "#"]), "{value}"),
             "id" | "type" | "rel" | "name" if element.value().name() != "input" => outline.push_str(value),
             _ => {}
@@ -202,7 +213,15 @@ fn outline(element: ElementRef) -> String {
     outline
 }
 
-/// Asserts that Markdown may produce this element.
+/// Asserts that a template may link to this address.
+fn assert_contact(url: &str) {
+    let address = url.strip_prefix("mailto:").unwrap();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~+%".contains(c);
+    let (local, domain) = address.split_once('@').unwrap();
+    assert!(local.chars().chain(domain.chars()).all(is_plain), "{url}");
+}
+
+/// Asserts that Markdown may produce this element, or that it is the contact address in the general privacy text.
 fn assert_allowed(element: ElementRef) {
     let name = element.value().name();
     let attributes: Vec<_> = element.value().attrs().collect();
@@ -211,6 +230,7 @@ fn assert_allowed(element: ElementRef) {
             let schemes = ["http:", "https:", "mailto:"];
             assert!(schemes.iter().any(|scheme| href.to_ascii_lowercase().starts_with(scheme)), "{href}");
         }
+        ("a", [("href", href)]) => assert_contact(href),
         ("ol", [("start", start)]) => assert!(start.parse::<u64>().is_ok(), "{start}"),
         (
             "h2" | "blockquote" | "br" | "code" | "em" | "h3" | "h4" | "h5" | "h6" | "hr" | "li" | "ol" | "p"
@@ -238,7 +258,7 @@ fn assert_harmless(text: &str) {
 
     let with_description = |description: &str| {
         let description = format!("A word.\n\n{description}");
-        job("x", &description, form("x", Vec::new())).render().unwrap()
+        job("x", &description, form("x", None, Vec::new())).render().unwrap()
     };
     let (page, harmless) = (with_description(text), structure(&with_description("x")));
     assert!(structure(&page) == harmless, "{text}\n{page}");
@@ -265,7 +285,7 @@ fn no_known_payload_changes_the_structure_of_a_page() {
 fn payloads_are_shown_as_text() {
     for text in PAYLOADS.lines().filter(|text| !text.contains(char::is_control)) {
         let description = format!("A word.\n\n{text}");
-        let page = job(text, &description, form(text, problems(text))).render().unwrap();
+        let page = job(text, &description, form(text, None, problems(text))).render().unwrap();
         assert_eq!(read(&page, "h1"), text);
         assert_eq!(read(&page, "#note"), text);
         assert_eq!(read(&page, "#name-problem"), text);

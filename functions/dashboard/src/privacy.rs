@@ -1,11 +1,11 @@
-//! Settings > Privacy: the organization's own text on the privacy page of its career site.
+//! Settings > Privacy: the organization's own text on the privacy page of its career site, and the general text.
 
 use std::sync::Arc;
 
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{MemberRole, PrivacyText, Text};
+use shared::model::{Email, MemberRole, PrivacyText, Text};
 use shared::resources::posting::career_portal_url;
 
 use crate::form::problem;
@@ -23,14 +23,19 @@ struct PrivacyPage<'p> {
     /// The URL of the privacy page.
     url: String,
     text: &'p str,
+    /// Whether the organization has a text of its own.
+    has_own_text: bool,
+    /// The name of the organization on its career page.
+    name: &'p str,
+    /// The address that the pages name for questions.
+    contact: Option<&'p Email>,
     /// Problems with the field `text`.
     problems: Vec<Problem>,
 }
 
 /// Shows the current text.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let text = request.context.store().find_privacy_text(request.tenant()).await?;
-    page(&request, text.as_ref().map_or("", Text::as_str), Vec::new())
+    page(&request, None, Vec::new()).await
 }
 
 /// Changes the text. Without a text, the page shows the general one.
@@ -40,7 +45,7 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         Ok(text) => text,
         Err(message) => {
             let problems = vec![problem("text", "The text", &message)];
-            return Ok(page(&request, typed, problems)?.with_status(422));
+            return Ok(page(&request, Some(typed), problems).await?.with_status(422));
         }
     };
     let mut transaction = request.transaction();
@@ -49,13 +54,24 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     Ok(Notice::PrivacyChanged.redirect_to(PATH))
 }
 
-fn page(request: &MemberRequest, text: &str, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
-    let portal = career_portal_url(request.context.base_url(), request.organization());
+/// The page with the text that was typed, or the stored one.
+async fn page(
+    request: &MemberRequest,
+    typed: Option<&str>,
+    problems: Vec<Problem>,
+) -> Result<Reply<Html>, Error> {
+    let (store, organization) = (request.context.store(), request.organization());
+    let own = store.find_privacy_text(request.tenant()).await?;
+    let site = store.find_career_site(&organization.slug).await?.ok_or(Error::NotFound)?;
+    let portal = career_portal_url(request.context.base_url(), organization);
     Reply::page(&PrivacyPage {
         layout: Layout::of(request, Section::Privacy),
         is_owner: request.member().role == MemberRole::Owner,
         url: format!("{portal}/privacy"),
-        text,
+        text: typed.unwrap_or_else(|| own.as_ref().map_or("", Text::as_str)),
+        has_own_text: own.is_some(),
+        name: site.branding.name.as_str(),
+        contact: request.named_organization().settings.contact_email.as_ref(),
         problems,
     })
 }

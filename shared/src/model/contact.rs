@@ -3,8 +3,12 @@
 use std::str::FromStr;
 
 use email_address::{EmailAddress, Options};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+/// The characters that are encoded in a `mailto` URL (RFC 6068, section 2).
+const IN_MAILTO: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
 
 /// An e-mail address of at most 254 characters, as entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +22,13 @@ impl Email {
     /// The address.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The `mailto` URL.
+    pub fn mailto(&self) -> String {
+        let (local, domain) = self.0.rsplit_once('@').unwrap_or((&self.0, ""));
+        let [local, domain] = [local, domain].map(|part| utf8_percent_encode(part, &IN_MAILTO));
+        format!("mailto:{local}@{domain}")
     }
 
     /// The lower-cased form. Two addresses with the same folded form are considered equal.
@@ -134,6 +145,19 @@ impl FromStr for WebAddress {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_mailto_url_has_only_one_recipient_and_no_fields() {
+        for (email, url) in [
+            ("jane@example.com", "mailto:jane@example.com"),
+            ("Jane.Doe+rust@Example.COM", "mailto:Jane.Doe+rust@Example.COM"),
+            ("jörg@müller.de", "mailto:j%C3%B6rg@m%C3%BCller.de"),
+            ("a?cc=b&subject=100%@example.com", "mailto:a%3Fcc%3Db%26subject%3D100%25@example.com"),
+            ("\"a@b,c d\"@example.com", "mailto:%22a%40b%2Cc%20d%22@example.com"),
+        ] {
+            assert_eq!(email.parse::<Email>().unwrap().mailto(), url);
+        }
+    }
 
     #[test]
     fn email_addresses_are_validated() {

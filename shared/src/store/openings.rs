@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::list::Range;
+use super::organizations::Profile;
 use super::transaction::SlugClaim;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{CareerSite, Opening, Posting, Role, Slug, Tenant};
+use crate::model::{CareerSite, Opening, OrganizationSettings, Posting, Role, Slug, Tenant};
 
 /// The start and the limits of a search of the openings.
 #[derive(Clone, Debug)]
@@ -61,16 +62,20 @@ impl Store {
         self.read(keys::organization_slug(slug)).await?.map(item::read).transpose()
     }
 
-    /// The posting with this slug, and its role.
+    /// The posting with this slug, its role, and the settings of the organization.
     pub async fn find_posting_by_slug(
         &self,
         tenant: Tenant,
         slug: &Slug,
-    ) -> Result<Option<(Posting, Role)>, StoreError> {
+    ) -> Result<Option<(Posting, Role, OrganizationSettings)>, StoreError> {
         let Some(slug) = self.read(keys::posting_slug(tenant, slug)).await? else { return Ok(None) };
         let PostingSlug { claim, role_id } = item::read(slug)?;
-        let pairs = self.find_postings_and_roles(tenant, [(claim.id, role_id)]).await?;
-        Ok(pairs.into_values().next())
+        let (posting, role) = (keys::posting(tenant, claim.id), keys::role(tenant, role_id));
+        let mut items = self.read_many([posting.clone(), role.clone(), keys::profile(tenant)]).await?;
+        let settings = Profile::take_settings_from(&mut items, tenant)?;
+        let pair = posting.take_from(&mut items).zip(role.take_from(&mut items));
+        let pair = pair.and_then(|(posting, role)| item::read_listed(posting).zip(item::read_listed(role)));
+        Ok(pair.map(|(posting, role)| (posting, role, settings)))
     }
 
     /// Up to 50 postings with their roles, by the posting's identifier. Omits pairs that the tenant does not have.

@@ -366,6 +366,17 @@ impl Store {
     }
 }
 
+impl Profile {
+    /// Reads a tenant's settings from the item of its profile. An organization that was deleted meanwhile has none.
+    pub(super) fn take_settings_from(
+        items: &mut Vec<Item>,
+        tenant: Tenant,
+    ) -> Result<OrganizationSettings, StoreError> {
+        let profile = keys::profile(tenant).take_from(items).map(item::read::<Self>).transpose()?;
+        Ok(profile.map(|profile| profile.settings).unwrap_or_default())
+    }
+}
+
 pub(super) fn contended() -> OrganizationError {
     StoreError::Unavailable("write conflicts persisted".to_owned()).into()
 }
@@ -389,6 +400,10 @@ fn in_both_modes(organization: Id, kind: EventType, data: &EventData) -> [(Key, 
     })
 }
 
+fn of_organization(kind: EventType, organization: Id) -> Recorded {
+    Recorded::stamped(kind, SubjectType::Organization, Some(organization))
+}
+
 fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, StoreError> {
     let id = modes[0].organization.id;
     let mut transaction = Transaction::new(modes[0].organization.tenant());
@@ -400,10 +415,6 @@ fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, St
         let branding = Branding { name: name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
         let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding, logo: None };
-fn of_organization(kind: EventType, organization: Id) -> Recorded {
-    Recorded::stamped(kind, SubjectType::Organization, Some(organization))
-}
-
         transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
     Ok(transaction)

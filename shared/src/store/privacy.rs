@@ -3,9 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::organizations::Profile;
 use super::recording::Recorded;
 use super::{Store, StoreError, Transaction, item, keys};
-use crate::model::{AuditAction, AuditTarget, AuditTargetKind, PrivacyText, SubjectType, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, OrganizationSettings, PrivacyText, SubjectType, Tenant,
+};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Privacy {
@@ -31,5 +34,17 @@ impl Store {
     pub async fn find_privacy_text(&self, tenant: Tenant) -> Result<Option<PrivacyText>, StoreError> {
         let found = self.read(keys::privacy_text(tenant)).await?.map(item::read::<Privacy>).transpose()?;
         Ok(found.map(|privacy| privacy.text))
+    }
+
+    /// The organization's privacy text, and its settings.
+    pub async fn find_privacy_text_and_settings(
+        &self,
+        tenant: Tenant,
+    ) -> Result<(Option<PrivacyText>, OrganizationSettings), StoreError> {
+        let mut items = self.read_many([keys::privacy_text(tenant), keys::profile(tenant)]).await?;
+        let settings = Profile::take_settings_from(&mut items, tenant)?;
+        let found =
+            keys::privacy_text(tenant).take_from(&mut items).map(item::read::<Privacy>).transpose()?;
+        Ok((found.map(|privacy| privacy.text), settings))
     }
 }
