@@ -19,6 +19,7 @@ const LISTS = {
   "connected-apps": "/dashboard/settings/integrations/connected-apps",
   webhooks: "/dashboard/webhooks",
   channels: "/dashboard/settings/integrations/channels",
+  organization: "/dashboard/settings/organization",
   privacy: "/dashboard/settings/privacy",
   retention: "/dashboard/settings/retention",
   "audit-log": "/dashboard/settings/audit-log",

@@ -254,6 +254,11 @@ impl DashboardFixtures {
             "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/career-page/logo" => vec![("action", "remove")],
+            "/dashboard/settings/organization" => vec![
+                ("country", "DE"),
+                ("time_zone", "Europe/Berlin"),
+                ("contact_email", "privacy@acme.example"),
+            ],
             "/dashboard/settings/privacy" => vec![("text", "We keep your data for a year.")],
             "/dashboard/settings/members/{id}/role" => vec![("role", "owner")],
             "/dashboard/settings/account/password" => {
@@ -422,8 +427,8 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 16,
-        "countries, narrowing an app, privacy, retention, audit log, invite, link, role, remove, two for second factors, \
+        rejected, 17,
+        "countries, narrowing an app, organization, privacy, retention, audit log, invite, link, role, remove, two for second factors, \
          export, two for erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";

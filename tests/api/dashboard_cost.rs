@@ -164,6 +164,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("POST /dashboard/settings/members/{id}/second-factor", &["BatchGetItem", "GetItem", "GetItem"]),
     ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    ("GET /dashboard/settings/organization", &["BatchGetItem"]),
+    ("POST /dashboard/settings/organization", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     // The four shards of the month.
     (
         "GET /dashboard/settings/integrations/connected-apps/{id}",

@@ -164,6 +164,7 @@ const OUTCOMES: &[(&str, Outcome)] = &[
         "POST /dashboard/settings/members/{id}/second-factor",
         Nothing("credentials of members are in the audit log"),
     ),
+    ("POST /dashboard/settings/organization", Makes(&[SettingsChanged])),
     ("POST /dashboard/settings/privacy", Makes(&[SettingsChanged])),
     ("POST /dashboard/settings/retention", Makes(&[SettingsChanged])),
     ("POST /dashboard/sign-in", Nothing("sessions are no events")),

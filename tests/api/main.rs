@@ -35,6 +35,7 @@ mod dashboard_links;
 mod dashboard_lists;
 mod dashboard_members;
 mod dashboard_notices;
+mod dashboard_organization;
 mod dashboard_pages;
 mod dashboard_person;
 mod dashboard_previews;

@@ -90,7 +90,7 @@ async fn new_form(request: &MemberRequest, role: &str) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: "Add a candidate".to_owned(),
-        back: ("/dashboard/candidates".to_owned(), "Candidates".to_owned()),
+        back: Some(("/dashboard/candidates".to_owned(), "Candidates".to_owned())),
         lead: "The candidate gets no message.",
         fields,
         seen: String::new(),
@@ -145,7 +145,7 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Edit {}", profile.name.as_str()),
-        back: (candidate_path(request, id), profile.name.as_str().to_owned()),
+        back: Some((candidate_path(request, id), profile.name.as_str().to_owned())),
         lead: "",
         fields: profile_fields(request, Some(profile)),
         seen,
@@ -214,7 +214,7 @@ async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Add an application of {name}"),
-        back: (candidate_path(request, id), name),
+        back: Some((candidate_path(request, id), name)),
         lead: "A candidate can apply for each open role once.",
         fields: vec![
             Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
@@ -246,7 +246,7 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
             let form = Form {
                 section: Section::Candidates,
                 title: "Add a note".to_owned(),
-                back: (candidate_path(&request, id), "Back to the candidate".to_owned()),
+                back: Some((candidate_path(&request, id), "Back to the candidate".to_owned())),
                 lead: "Notes are for your team.",
                 fields: vec![Field::line("text", "Note").of(FieldKind::Lines(5))],
                 seen: String::new(),

@@ -89,7 +89,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Record a consent of {name}"),
-        back: (candidate_path(request, id), name),
+        back: Some((candidate_path(request, id), name)),
         lead: "The latest answer counts. A refusal or a withdrawal cancels unfinished voice screens that need the consent.",
         fields: vec![
             Field::line("purpose", "Consent").of(FieldKind::Choice(purposes.into())),

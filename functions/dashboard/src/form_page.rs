@@ -12,8 +12,8 @@ use crate::preview::JobPreview;
 pub(crate) struct FormPage<'p> {
     layout: Layout<'p>,
     title: String,
-    /// The path and the name of the page above.
-    back: (String, String),
+    /// The path and the name of the page above, unless the page is in the menu.
+    back: Option<(String, String)>,
     lead: &'static str,
     /// Why the form was not carried out, apart from the problems of fields.
     alert: Option<String>,
@@ -110,8 +110,8 @@ pub(crate) struct Form {
     pub(crate) section: Section,
     /// The title of the page.
     pub(crate) title: String,
-    /// The path and the name of the page above.
-    pub(crate) back: (String, String),
+    /// The path and the name of the page above, unless the page is in the menu.
+    pub(crate) back: Option<(String, String)>,
     /// What the form is for.
     pub(crate) lead: &'static str,
     /// The fields, with their stored values.

@@ -91,6 +91,8 @@ pub(crate) enum Section {
     Webhooks,
     /// X, WhatsApp and the voice provider.
     Channels,
+    /// The country, the time zone and the contact address.
+    Organization,
     /// The appearance of the career page.
     CareerPage,
     /// The organization's own text on its privacy page.
@@ -109,11 +111,12 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 10] = [
+    pub(crate) const SETTINGS: [Self; 11] = [
         Self::ApiKeys,
         Self::ConnectedApps,
         Self::Webhooks,
         Self::Channels,
+        Self::Organization,
         Self::CareerPage,
         Self::Privacy,
         Self::Retention,
@@ -133,6 +136,7 @@ impl Section {
             Self::ConnectedApps => "Connected apps",
             Self::Webhooks => "Webhooks",
             Self::Channels => "Channels",
+            Self::Organization => "Organization",
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
             Self::Retention => "Retention",
@@ -153,6 +157,7 @@ impl Section {
             Self::ConnectedApps => "/dashboard/settings/integrations/connected-apps",
             Self::Webhooks => "/dashboard/webhooks",
             Self::Channels => "/dashboard/settings/integrations/channels",
+            Self::Organization => "/dashboard/settings/organization",
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",
             Self::Retention => "/dashboard/settings/retention",

@@ -31,6 +31,7 @@ mod members;
 mod messages;
 mod moves;
 mod notices;
+mod organization;
 mod overview;
 mod personal_data;
 mod postings;
@@ -228,7 +229,15 @@ pub fn settings() -> Vec<Route> {
             members::require_second_factor,
         ),
     ];
-    settings.into_iter().chain(assistants()).chain(webhook_endpoints()).collect()
+    settings.into_iter().chain(shared_settings()).chain(assistants()).chain(webhook_endpoints()).collect()
+}
+
+/// The settings that several features share, for [`settings`].
+fn shared_settings() -> Vec<Route> {
+    vec![
+        Route::member("GET /dashboard/settings/organization", Member, organization::show),
+        Route::member("POST /dashboard/settings/organization", Owner, organization::change),
+    ]
 }
 
 /// What connected applications do, for [`settings`].

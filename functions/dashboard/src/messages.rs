@@ -84,6 +84,8 @@ messages! {
         LogoChanged = "logo-changed": "Logo saved.",
         /// The logo was removed.
         LogoRemoved = "logo-removed": "Logo removed.",
+        /// The settings of the organization were changed.
+        OrganizationChanged = "organization-changed": "Organization settings saved.",
         /// The privacy text was changed.
         PrivacyChanged = "privacy-changed": "Privacy text saved.",
         /// The retention rule was set.

@@ -214,7 +214,7 @@ fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Er
     Ok(Form {
         section: Section::Candidates,
         title,
-        back: (requested.return_to(), "Back".to_owned()),
+        back: Some((requested.return_to(), "Back".to_owned())),
         lead,
         fields,
         seen: requested.seen.as_str().to_owned(),

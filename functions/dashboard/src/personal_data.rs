@@ -41,7 +41,7 @@ fn erase_form(record: &CandidateRecord) -> Form {
     Form {
         section: Section::Candidates,
         title: format!("Erase {name}"),
-        back: (format!("/dashboard/candidates/{id}"), name),
+        back: Some((format!("/dashboard/candidates/{id}"), name)),
         lead: "Everything that is stored about this person is removed for good: profile, applications, voice screens, notes \
                and files. Statistics stay. This cannot be undone.",
         fields: Vec::new(),
@@ -78,7 +78,7 @@ fn hold_form(record: &CandidateRecord) -> Form {
     Form {
         section: Section::Candidates,
         title: format!("Legal hold on {name}"),
-        back: (format!("/dashboard/candidates/{id}"), name),
+        back: Some((format!("/dashboard/candidates/{id}"), name)),
         lead: "While a legal hold is set, nobody can erase this person, and no retention rule does.",
         fields: vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))],
         seen: String::new(),

@@ -54,7 +54,7 @@ fn quick_post_form() -> Form {
     Form {
         section: Section::Roles,
         title: "Post a job".to_owned(),
-        back: ("/dashboard/roles".to_owned(), "Roles".to_owned()),
+        back: Some(("/dashboard/roles".to_owned(), "Roles".to_owned())),
         lead: "Only the title is required. You can change everything later.",
         fields,
         seen: String::new(),
@@ -95,7 +95,7 @@ fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Roles,
         title: format!("Edit {}", role.content.title.as_str()),
-        back: (format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned()),
+        back: Some((format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned())),
         lead: "",
         fields: role_fields("", Some(role)),
         seen: entity_tag(&shown)?,
@@ -213,7 +213,7 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Roles,
         title: format!("Posting of {}", role.content.title.as_str()),
-        back: (format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned()),
+        back: Some((format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned())),
         lead: "What candidates see on the career page. An empty title or description follows the role.",
         fields: vec![
             Field::line("title", "Public title")

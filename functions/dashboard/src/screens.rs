@@ -137,7 +137,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Invite {name} to a voice screen"),
-        back: (candidate_path(request, id), name),
+        back: Some((candidate_path(request, id), name)),
         lead: "An AI interviewer calls the candidate, and you get the transcript with scores.",
         fields: vec![
             Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),

@@ -20,7 +20,7 @@ use crate::outside::{APPS_URL, BASE_URL, REDIRECT_URI, metadata};
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const DASHBOARD: &str = "/dashboard";
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "",
     "/roles",
     "/postings",
@@ -28,6 +28,7 @@ const PAGES: [&str; 13] = [
     "/settings/integrations/api-keys",
     "/settings/integrations/connected-apps",
     "/settings/integrations/channels",
+    "/settings/organization",
     "/settings/career-page",
     "/settings/privacy",
     "/settings/retention",

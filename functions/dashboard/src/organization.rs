@@ -1,0 +1,115 @@
+//! Settings > Organization: the country, the time zone and the contact address.
+
+use std::sync::Arc;
+
+use askama::Template;
+use shared::http::{Error, Fields, Html, Input, MemberRequest, Reply};
+use shared::model::{Country, Email, MemberRole, OrganizationSettings, TimeZoneName};
+
+use crate::form_page::{Field, FieldKind, Form};
+use crate::layout::{Layout, Section};
+use crate::messages::Notice;
+
+pub(crate) const PATH: &str = "/dashboard/settings/organization";
+
+/// The page for members who cannot change the settings.
+#[derive(Template)]
+#[template(path = "organization.html")]
+struct OrganizationPage<'p> {
+    layout: Layout<'p>,
+    settings: &'p OrganizationSettings,
+}
+
+/// The values of the form.
+struct Values {
+    country: Option<Country>,
+    time_zone: TimeZoneName,
+    contact_email: Option<Email>,
+}
+
+impl Input for Values {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (country, time_zone) = (fields.optional("country"), fields.required("time_zone"));
+        let contact_email = fields.optional("contact_email");
+        Some(Self { country, time_zone: time_zone?, contact_email })
+    }
+}
+
+/// Shows the settings. Owners can change them.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let settings = &request.named_organization().settings;
+    match request.member().role {
+        MemberRole::Owner => form(settings).show(&request),
+        MemberRole::Member => {
+            Reply::page(&OrganizationPage { layout: Layout::of(&request, Section::Organization), settings })
+        }
+    }
+}
+
+/// Changes the settings, unless somebody else changed them after the page was opened.
+pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let found = request.context.store().find_organization_settings(request.tenant()).await?;
+    let before = found.ok_or(Error::NotFound)?;
+    match save(&request, &before).await {
+        Ok(()) => Ok(Notice::OrganizationChanged.redirect_to(PATH)),
+        Err(error) => form(&before).show_again(&request, error),
+    }
+}
+
+async fn save(request: &MemberRequest, before: &OrganizationSettings) -> Result<(), Error> {
+    let command = request.command();
+    let Values { country, time_zone, contact_email } = command.input()?;
+    // A form that is sent twice changes nothing the second time.
+    let Some(after) = before.change(country, time_zone, contact_email) else { return Ok(()) };
+    if command.seen.is_some_and(|seen| seen != before.version.to_string()) {
+        return Err(Error::PreconditionFailed);
+    }
+    let mut transaction = request.transaction();
+    transaction.replace_organization_settings(before, &after)?;
+    Ok(request.context.store().commit(transaction).await?)
+}
+
+fn form(settings: &OrganizationSettings) -> Form {
+    let choice = |value: &str, label: &str| (value.to_owned(), label.to_owned());
+    let countries = Country::all().map(|country| choice(country.code(), country.name()));
+    let countries = [choice("", "Not given")].into_iter().chain(countries).collect();
+    let time_zone = settings.time_zone.as_str();
+    let mut zones: Vec<_> =
+        TimeZoneName::choices().iter().map(|name| choice(name.as_str(), name.as_str())).collect();
+    // The operator can also choose a name that is not a place.
+    if !zones.iter().any(|(name, _)| name == time_zone) {
+        zones.push(choice(time_zone, time_zone));
+    }
+    let fields = vec![
+        Field::line("country", "Country")
+            .of(FieldKind::Choice(countries))
+            .hint("The country in which your organization hires, unless a role says otherwise.")
+            .with(settings.country.map_or("", Country::code)),
+        Field::line("time_zone", "Time zone")
+            .of(FieldKind::Choice(zones))
+            .hint(
+                "For dates that have no time zone of their own. The dashboard shows times in the time zone that each \
+                 member chooses under Account.",
+            )
+            .with(time_zone),
+        Field::line("contact_email", "Contact e-mail address")
+            .of(FieldKind::Line("email"))
+            .hint(
+                "Candidates can write to it about their data. It is shown on the privacy page, in the application form \
+                 and after an application.",
+            )
+            .with(settings.contact_email.as_ref().map_or("", Email::as_str)),
+    ];
+    Form {
+        section: Section::Organization,
+        title: "Organization".to_owned(),
+        back: None,
+        lead: "Your live data and your test data each have their own settings.",
+        fields,
+        seen: settings.version.to_string(),
+        hidden: Vec::new(),
+        action: PATH.to_owned(),
+        submit: "Save",
+        is_grave: false,
+    }
+}
