@@ -21,8 +21,8 @@ use jiff::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan, Scope,
-    Slug, Text,
+    AuditAction, AuditActorTerm, Country, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan,
+    Scope, Slug, Text, TimeZoneName,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::Bucket;
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     /// Create the DynamoDB table, or adopt a restored one: create, adopt
     #[command(subcommand)]
     Table(TableCommand),
-    /// Manage organizations: create, list, show, plan, suspend, resume, export, delete
+    /// Manage organizations: create, list, show, plan, settings, suspend, resume, export, delete
     #[command(subcommand)]
     Organization(OrganizationCommand),
     /// Manage members, who sign in to the dashboard: create, list, link, reset-second-factor, unlock, remove
@@ -207,6 +207,15 @@ Example:
         #[arg(value_parser = plan())]
         plan: Plan,
     },
+    /// Show an organization's country, time zone and contact e-mail address, or change them
+    ///
+    /// Without an option, nothing changes. Each mode has its own settings.
+    #[command(after_help = "\
+Examples:
+  rolecall-admin organization settings 243619432448124
+  rolecall-admin organization settings 243619432448124 --country DE --time-zone Europe/Berlin
+  rolecall-admin organization settings 243619432448124 --mode test --no-contact-email")]
+    Settings(NewSettings),
     /// Suspend an organization: its requests are rejected with 403 until it is resumed, and voice screens are cancelled
     Suspend {
         /// The organization's identifier
@@ -236,6 +245,27 @@ Example:
 Example:
   rolecall-admin organization delete 243619432448124 --confirm acme --bucket rolecall-resumes")]
     Delete(Deletion),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewSettings {
+    #[command(flatten)]
+    pub(crate) tenant: OneMode,
+    /// The country that applies where nothing else names one, such as DE
+    #[arg(long, value_name = "CODE")]
+    pub(crate) country: Option<Country>,
+    /// Remove the country
+    #[arg(long, conflicts_with = "country")]
+    pub(crate) no_country: bool,
+    /// The time zone of dates without a time zone of their own, such as Europe/Berlin
+    #[arg(long, value_name = "NAME")]
+    pub(crate) time_zone: Option<TimeZoneName>,
+    /// The e-mail address that candidates can write to about their data
+    #[arg(long, value_name = "EMAIL")]
+    pub(crate) contact_email: Option<Email>,
+    /// Remove the contact e-mail address
+    #[arg(long, conflicts_with = "contact_email")]
+    pub(crate) no_contact_email: bool,
 }
 
 #[derive(Debug, Args)]

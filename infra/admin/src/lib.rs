@@ -136,6 +136,9 @@ async fn execute(
         Command::Organization(Organization::Plan { id, plan }) => {
             render(json, &Box::pin(organizations::plan(admin, id, plan)).await?)
         }
+        Command::Organization(Organization::Settings(new)) => {
+            render(json, &Box::pin(organizations::settings(admin, new)).await?)
+        }
         Command::Organization(Organization::Suspend { id }) => {
             render(json, &Box::pin(organizations::suspend(admin, id, true)).await?)
         }

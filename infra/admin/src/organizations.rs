@@ -8,12 +8,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::clock::Clock;
 use shared::id::Id;
-use shared::model::{Mode, NamedOrganization, Plan, ResumeFile, Tenant};
+use shared::model::{
+    Country, Email, Mode, NamedOrganization, OrganizationSettings, Plan, ResumeFile, Tenant, TimeZoneName,
+};
 use shared::providers::resumes::{Bucket, BucketError};
 use shared::store::{OrganizationError, Paging, REGISTRY_SHARDS};
 
 use crate::admin::{Admin, CommandError, ID_ATTEMPTS};
-use crate::cli::{Deletion, NewOrganization};
+use crate::cli::{Deletion, NewOrganization, NewSettings};
 use crate::output::{line, table};
 
 /// An organization in a list.
@@ -38,6 +40,14 @@ pub(crate) struct Detail {
     #[serde(flatten)]
     summary: Summary,
     test_slug: String,
+}
+
+/// The settings of an organization in one mode.
+#[derive(Serialize)]
+pub(crate) struct Settings {
+    country: Option<Country>,
+    time_zone: TimeZoneName,
+    contact_email: Option<Email>,
 }
 
 /// An organization that was deleted.
@@ -83,6 +93,19 @@ pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Detail, Orga
 pub(crate) async fn plan(admin: &Admin, id: Id, plan: Plan) -> Result<Detail, OrganizationError> {
     admin.store.set_plan(id, plan).await?;
     show(admin, id).await
+}
+
+/// Changes the settings that are given, and returns all of them.
+pub(crate) async fn settings(admin: &Admin, new: NewSettings) -> Result<Settings, OrganizationError> {
+    let change = |before: &OrganizationSettings| {
+        let country = new.country.or(before.country).filter(|_| !new.no_country);
+        let time_zone = new.time_zone.as_ref().unwrap_or(&before.time_zone).clone();
+        let contact_email = new.contact_email.as_ref().or(before.contact_email.as_ref());
+        before.change(country, time_zone, contact_email.filter(|_| !new.no_contact_email).cloned())
+    };
+    let changed = admin.store.change_organization_settings(new.tenant.tenant(), change).await?;
+    let OrganizationSettings { country, time_zone, contact_email, .. } = changed;
+    Ok(Settings { country, time_zone, contact_email })
 }
 
 pub(crate) async fn suspend(admin: &Admin, id: Id, suspended: bool) -> Result<Detail, OrganizationError> {
@@ -196,6 +219,14 @@ impl fmt::Display for Summaries {
             ]
         });
         table(f, ["ID", "PLAN", "STATUS", "CREATED", "SLUG", "NAME"], rows)
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "country        {}", self.country.map_or("-", Country::code))?;
+        writeln!(f, "time zone      {}", self.time_zone.as_str())?;
+        write!(f, "contact email  {}", self.contact_email.as_ref().map_or("-", Email::as_str))
     }
 }
 

@@ -294,6 +294,37 @@ async fn plan_and_suspension_apply_immediately_and_independently() {
 }
 
 #[tokio::test]
+async fn settings_are_shown_and_changed_in_one_mode() {
+    let admin = TestAdmin::new().await;
+    let id = admin.organization("Acme --plan free").await;
+    let first = json!({ "country": null, "time_zone": "UTC", "contact_email": null });
+    assert_eq!(admin.json(&format!("organization settings {id}")).await, first);
+    let shown = admin.output(&format!("organization settings {id}")).await;
+    assert_eq!(shown, "country        -\ntime zone      UTC\ncontact email  -\n");
+
+    let options = "--country de --time-zone europe/berlin --contact-email jobs@acme.example";
+    let changed = admin.output(&format!("organization settings {id} {options}")).await;
+    assert_eq!(
+        changed,
+        "country        DE\ntime zone      Europe/Berlin\ncontact email  jobs@acme.example\n"
+    );
+    // What is not named stays as it is, and so does the other mode.
+    let changed = admin.json(&format!("organization settings {id} --time-zone EST5EDT --no-country")).await;
+    let expected = json!({ "country": null, "time_zone": "EST5EDT", "contact_email": "jobs@acme.example" });
+    assert_eq!(changed, expected);
+    assert_eq!(admin.json(&format!("organization settings {id}")).await, expected);
+    assert_eq!(admin.json(&format!("organization settings {id} --mode test")).await, first);
+    let changed = admin.json(&format!("organization settings {id} --no-contact-email --country AT")).await;
+    assert_eq!(changed, json!({ "country": "AT", "time_zone": "EST5EDT", "contact_email": null }));
+
+    admin.output(&format!("organization settings {id} --country AT")).await;
+    let log = admin.output(&format!("audit {id}")).await;
+    assert_eq!(log.matches("operator settings.changed organization").count(), 3, "{log}");
+    let export = admin.output(&format!("organization export {id} --base-url https://x.example")).await;
+    assert!(export.contains("\"country\":\"AT\",\"time_zone\":\"EST5EDT\""), "{export}");
+}
+
+#[tokio::test]
 async fn a_key_is_printed_once_and_works_only_in_its_mode() {
     let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan free").await;
@@ -583,6 +614,8 @@ async fn missing_records_are_reported() {
     for line in [
         "organization show 17",
         "organization plan 17 pro",
+        "organization settings 17",
+        "organization settings 17 --country DE",
         "organization suspend 17",
         "organization resume 17",
         "key create 17 --name One",
@@ -684,6 +717,7 @@ async fn write_conflicts_are_retried_and_then_reported() {
         "organization create Globex --plan free".to_owned(),
         format!("organization suspend {id}"),
         format!("organization plan {id} pro"),
+        format!("organization settings {id} --country DE"),
         format!("key create {id} --name Two"),
         format!("key revoke {id} {}", created["id"]),
     ];
@@ -753,6 +787,15 @@ fn invalid_usage_is_explained() {
         ("organization create Acme --plan free --slug=", "must be at most 75 lower-case letters"),
         ("organization show acme", "an id is a whole number from 1 to 9007199254740991"),
         ("organization show 017", "an id is a whole number"),
+        ("organization settings 17 --country ZZ", "must be an ISO 3166-1 alpha-2 country code"),
+        ("organization settings 17 --country DE --no-country", "cannot be used with"),
+        (
+            "organization settings 17 --time-zone +01:00",
+            "must be the name of a time zone in the IANA database",
+        ),
+        ("organization settings 17 --time-zone=", "must be the name of a time zone in the IANA database"),
+        ("organization settings 17 --contact-email jobs", "must be an e-mail address"),
+        ("organization settings 17 --contact-email j@x.io --no-contact-email", "cannot be used with"),
         ("key create 17", "--name <NAME>"),
         ("key create 17 --name LONG", "must be at most 100 characters"),
         ("key create 17 --name One --scope roles", "roles:read, roles:write"),
@@ -795,6 +838,7 @@ fn help_has_examples_that_parse() {
         "table create",
         "organization create",
         "organization plan",
+        "organization settings",
         "organization export",
         "organization delete",
         "person export",
