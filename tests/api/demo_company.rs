@@ -194,6 +194,15 @@ async fn the_demo_company_is_found_and_shown() {
             }
         }
         assert!(open == shown && open >= 7, "{shown} of {open} open roles are on {site}");
+        let organization = get(&api, mode, "/api/v1/organization").await;
+        let contact = organization.string("/contact_email");
+        assert_eq!(
+            (organization.string("/country"), organization.string("/time_zone")),
+            ("DE", "Europe/Berlin")
+        );
+        let privacy =
+            api.request(Method::GET, &format!("{site}/privacy")).anonymous().send().await.expect(200);
+        assert!(privacy.text.contains(&format!("write to <a href=\"mailto:{contact}\">")), "{site}");
         if mode == Mode::Test {
             browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
         }

@@ -15,7 +15,9 @@ use futures_util::future::try_join;
 use jiff::SignedDuration;
 use shared::clock::{later, to_second};
 use shared::http::Environment;
-use shared::model::{Branding, Mode, Post, Style, Tenant, Text, x_text};
+use shared::model::{
+    Branding, Email, Mode, OrganizationSettings, Post, Style, Tenant, Text, TimeZoneName, x_text,
+};
 use shared::providers::x_simulator;
 use shared::resources::posting::public_url;
 use shared::store::{Store, Transaction};
@@ -68,6 +70,12 @@ async fn create_in(environment: &Environment, staff: &Staff, mode: Mode) -> Outc
         logo_url: None,
     };
     store.set_branding(&company.organization.organization, &branding).await?;
+    let (country, time_zone) = ("DE".parse()?, "Europe/Berlin".parse::<TimeZoneName>()?);
+    let contact: Email = "privacy@acme.example".parse()?;
+    let change = |before: &OrganizationSettings| {
+        before.change(Some(country), time_zone.clone(), Some(contact.clone()))
+    };
+    store.change_organization_settings(tenant, change).await?;
     company.post(store, &roles).await?;
     for transaction in company.people(&roles)? {
         store.commit(transaction).await?;
