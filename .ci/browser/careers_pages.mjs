@@ -21,6 +21,8 @@ const BRANDING = {
 };
 
 const PRIVACY_TEXT = "We keep your data for **one year**.\n\n## Who decides\n\n1. The hiring team\n2. Nobody else";
+/** A contact address with a sign that a URL must encode. */
+const CONTACT = "privacy&data@acme.example";
 
 /** The pages that candidates see. */
 export async function forCandidates(world) {
@@ -134,6 +136,14 @@ export async function withBranding(world) {
     assert.equal(await field("Introduction").inputValue(), BRANDING.Introduction);
   });
 
+  await lookAtSettings("organization-set", async () => {
+    await owner.go("/dashboard/settings/organization");
+    await field("Country").selectOption("DE");
+    await field("Time zone").selectOption("Europe/Berlin");
+    await field("Contact e-mail address").fill(CONTACT);
+    assert.equal(await owner.press("Save"), 303);
+    assert.equal(await field("Contact e-mail address").inputValue(), CONTACT);
+  });
   await lookAtSettings("privacy-problems", async () => {
     await owner.go("/dashboard/settings/privacy");
     await field("Privacy text").fill("word ".repeat(4_001));
@@ -170,6 +180,8 @@ export async function withBranding(world) {
   await look("careers-branded-privacy", async () => {
     assert.equal(await visitor.go(`${PORTAL}/privacy`), 200);
     assert.ok(await page.getByText("for one year").isVisible());
+    const contact = page.getByRole("link", { name: CONTACT });
+    assert.equal(await contact.getAttribute("href"), "mailto:privacy%26data@acme.example");
   });
   await show("careers-branded-unknown", `${PORTAL}/no-such-job`, 404);
 

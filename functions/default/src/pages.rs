@@ -50,6 +50,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/settings/integrations/connected-apps",
     "/dashboard/settings/integrations/connected-apps/{id}",
     "/dashboard/settings/members",
+    "/dashboard/settings/organization",
     "/dashboard/settings/privacy",
     "/dashboard/settings/retention",
     "/dashboard/sign-in",
