@@ -11,6 +11,7 @@
 //! - `providers`: external services, their simulators, and the HTTP client
 //! - `config`: the configuration as a type
 //! - `store`: the table with its keys, reads, transactions and the gate
+//! - `documents`: what uploaded documents are, and what they would do when they are opened
 //! - `model`: valid values and state machines, without I/O
 //! - `token_encryption`, `mac_keys`, `secret`, `id`, `random`, `clock`, `base62`: the foundations
 
@@ -19,6 +20,7 @@ mod base62;
 pub mod clock;
 pub mod config;
 pub mod descriptions;
+pub mod documents;
 pub mod hiring;
 pub mod http;
 pub mod id;

@@ -7,7 +7,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "base62",
     "descriptions",
     "clock",
@@ -16,6 +16,7 @@ const LAYERS: [&str; 18] = [
     "secret",
     "mac_keys",
     "token_encryption",
+    "documents",
     "model",
     "store",
     "config",

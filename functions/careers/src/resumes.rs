@@ -1,8 +1,8 @@
 //! Resume files: checks an uploaded file and attaches it to the candidate.
 
+use shared::documents::FileKind;
 use shared::http::{Error, RequestContext};
 use shared::model::{CandidateRecord, ResumeFile, Tenant};
-use shared::providers::resumes::content::FileKind;
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
 use shared::services::resumes::{self, CheckedFile, FileError};
 use shared::store::{CommitError, MaybeErased, StoreError, Transaction, Upload, UploadAttempt};

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use flate2::Compression;
 use flate2::read::DeflateEncoder;
-use shared::providers::resumes::content::{ContentError, FileKind};
+use shared::documents::{ContentError, FileKind};
 
 const COMPOUND_FILE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 const ZIP: &[u8] = b"PK\x03\x04";

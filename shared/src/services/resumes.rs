@@ -6,8 +6,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::documents::{ContentError, FileKind};
 use crate::model::{CandidateRecord, Resume, ResumeFile, Tenant, TouchpointKind};
-use crate::providers::resumes::content::{ContentError, FileKind};
 use crate::providers::resumes::{Bucket, BucketError};
 
 /// The maximum size of a file in a form, in bytes. The whole form must fit into one request to a function.

@@ -1,10 +1,6 @@
 //! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading, copying and deleting
 //! files. It also keeps what is left of erased candidates. All requests are signed with Signature Version 4.
 
-mod active_content;
-mod compound_file;
-pub mod content;
-
 use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;

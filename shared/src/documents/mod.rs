@@ -2,14 +2,16 @@
 //! trusted.
 //!
 //! Documents with macros are rejected, and so are PDF and DOCX files with other active content; see
-//! [`active_content`](super::active_content).
+//! [`active_content`].
+
+mod active_content;
+mod compound_file;
 
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use super::active_content;
-use super::compound_file::{self, Kind};
+use compound_file::Kind;
 
 /// The file types that are accepted as resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
