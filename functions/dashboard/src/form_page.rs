@@ -201,6 +201,10 @@ impl Form {
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
             });
             match field {
+                Some(field) if problem.starts_with(char::is_uppercase) => {
+                    // A sentence about a file.
+                    field.problem.get_or_insert(problem.to_owned());
+                }
                 Some(field) => {
                     field.problem.get_or_insert(format!("{} {}.", field.label, in_words(problem)));
                 }

@@ -1,21 +1,46 @@
-//! Reads the names of the root entries in compound files (OLE2, the container of Word's DOC format). Malicious files
-//! cannot cause out-of-bounds reads or infinite loops.
+//! Reads compound files (MS-CFB, the container of Word's DOC format). Malicious files cannot cause out-of-bounds reads or
+//! infinite loops.
+
+use super::budget::Budget;
+use super::refusal::Refusal;
 
 /// The first bytes of every compound file.
-pub(crate) const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
+pub(super) const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 
 const ENTRY: usize = 128;
 const ROOT: u8 = 5;
 /// The number of allocation table sectors that the header lists.
 const LISTED_IN_HEADER: usize = 109;
+/// Shorter streams are in parts of sectors, of this size.
+const SHORT: u32 = 4096;
+const PART: usize = 64;
 
-/// The kind of an entry in the root.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// A folder.
     Storage,
     /// A file.
     Stream,
+}
+
+/// An entry of the directory.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// The name in lower case: names are compared without case.
+    pub(super) name: String,
+    /// Whether it is directly below the root.
+    pub(super) is_in_root: bool,
+    first: u32,
+    length: u32,
+}
+
+/// A compound file.
+pub(super) struct CompoundFile<'b> {
+    sectors: Sectors<'b>,
+    root: u32,
+    pub(super) entries: Vec<Entry>,
 }
 
 struct Sectors<'b> {
@@ -25,41 +50,87 @@ struct Sectors<'b> {
     table: Vec<u32>,
 }
 
-/// The entries directly below the root; `None` if the container is broken.
-pub(crate) fn root_entries(bytes: &[u8]) -> Option<Vec<(Kind, String)>> {
-    let sectors = Sectors::of(bytes)?;
-    let directory = sectors.chain(number(bytes, 48)?);
-    let entries: Vec<_> = directory.iter().flat_map(|sector| sector.chunks_exact(ENTRY)).collect();
-    let root = entries.first().filter(|root| root.get(66) == Some(&ROOT))?;
-    // The entries of a folder form a binary tree. Each is visited only once, so a cycle cannot cause an infinite loop.
-    let (mut pending, mut visited) = (vec![number(root, 76)?], vec![false; entries.len()]);
-    let mut found = Vec::new();
-    while let Some(index) = pending.pop() {
-        let Some((entry, visited)) =
-            usize::try_from(index).ok().and_then(|index| entries.get(index).zip(visited.get_mut(index)))
-        else {
-            continue;
-        };
-        if !std::mem::replace(visited, true) {
-            pending.extend([number(entry, 68)?, number(entry, 72)?]);
-            found.extend(kind_and_name(entry));
-        }
+impl<'b> CompoundFile<'b> {
+    /// Reads the directory.
+    pub(super) fn of(bytes: &'b [u8], budget: &mut Budget) -> Result<Self, Refusal> {
+        // The table and the directory are at most as long as the file.
+        budget.read(2 * bytes.len())?;
+        Self::read(bytes, budget)?.ok_or(Refusal::Damaged)
     }
-    Some(found)
+
+    fn read(bytes: &'b [u8], budget: &mut Budget) -> Result<Option<Self>, Refusal> {
+        let (Some(sectors), Some(first)) = (Sectors::of(bytes), number(bytes, 48)) else { return Ok(None) };
+        let directory = sectors.chain(first, budget)?;
+        let found: Vec<_> = directory.iter().flat_map(|sector| sector.chunks_exact(ENTRY)).collect();
+        let Some(root) = found.first().filter(|root| root.get(66) == Some(&ROOT)) else { return Ok(None) };
+        let (Some(child), Some(first)) = (number(root, 76), number(root, 116)) else { return Ok(None) };
+        // The entries of a folder form a binary tree. Each is visited only once, so a cycle cannot cause an infinite loop.
+        let (mut pending, mut visited) = (vec![child], vec![false; found.len()]);
+        while let Some(index) = pending.pop() {
+            budget.look_up()?;
+            let index = usize::try_from(index).unwrap_or(usize::MAX);
+            let Some((entry, visited)) = found.get(index).zip(visited.get_mut(index)) else { continue };
+            if !std::mem::replace(visited, true) {
+                pending.extend([number(entry, 68), number(entry, 72)].into_iter().flatten());
+            }
+        }
+        let entries =
+            found.iter().zip(visited).filter_map(|(entry, visited)| Entry::of(entry, visited)).collect();
+        Ok(Some(Self { sectors, root: first, entries }))
+    }
+
+    /// The first `limit` bytes of a stream.
+    pub(super) fn content(
+        &self,
+        entry: &Entry,
+        limit: usize,
+        budget: &mut Budget,
+    ) -> Result<Vec<u8>, Refusal> {
+        let length = usize::try_from(entry.length).unwrap_or(usize::MAX).min(limit);
+        let mut content = Vec::new();
+        if entry.length >= SHORT {
+            for sector in
+                self.sectors.chain(entry.first, budget)?.into_iter().take(length.div_ceil(self.sectors.size))
+            {
+                budget.read(sector.len())?;
+                content.extend_from_slice(sector);
+            }
+        } else {
+            let all = self.sectors.chain(self.root, budget)?;
+            let table = self.sectors.chain(number(self.sectors.bytes, 60).unwrap_or(u32::MAX), budget)?;
+            let (parts, numbers) = (self.sectors.size / PART, self.sectors.size / 4);
+            let mut next = usize::try_from(entry.first).ok();
+            while let Some(index) = next.filter(|_| content.len() < length) {
+                budget.look_up()?;
+                let start = index % parts * PART;
+                let Some(part) = all.get(index / parts).and_then(|sector| sector.get(start..start + PART))
+                else {
+                    break;
+                };
+                content.extend_from_slice(part);
+                let following =
+                    table.get(index / numbers).and_then(|sector| number(sector, index % numbers * 4));
+                next = following.and_then(|next| usize::try_from(next).ok());
+            }
+        }
+        content.truncate(length);
+        Ok(content)
+    }
 }
 
-fn kind_and_name(entry: &[u8]) -> Option<(Kind, String)> {
-    let kind = match entry.get(66)? {
-        1 => Kind::Storage,
-        2 => Kind::Stream,
-        _ => return None,
-    };
-    let units = entry
-        .get(..64)?
-        .chunks_exact(2)
-        .map(|unit| unit.iter().rev().fold(0, |unit, &byte| unit << 8 | u16::from(byte)));
-    let name = char::decode_utf16(units.take_while(|&unit| unit != 0)).collect::<Result<_, _>>().ok()?;
-    Some((kind, name))
+impl Entry {
+    fn of(entry: &[u8], is_in_root: bool) -> Option<Self> {
+        let kind = match entry.get(66)? {
+            1 => Kind::Storage,
+            2 => Kind::Stream,
+            _ => return None,
+        };
+        let units = entry.get(..64)?.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit));
+        let characters = char::decode_utf16(units.take_while(|unit| *unit != 0));
+        let name: String = characters.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        let (first, length) = (number(entry, 116)?, number(entry, 120)?);
+        Some(Self { kind, name: name.to_lowercase(), is_in_root, first, length })
+    }
 }
 
 impl<'b> Sectors<'b> {
@@ -91,12 +162,17 @@ impl<'b> Sectors<'b> {
     }
 
     /// The chain of sectors that starts at `first`. A cyclic chain is cut off at the number of sectors in the file.
-    fn chain(&self, first: u32) -> Vec<&'b [u8]> {
-        let sector = |&index: &u32| self.next(index);
-        std::iter::successors(Some(first), sector)
-            .map_while(|index| self.get(index))
-            .take(self.bytes.len() / self.size)
-            .collect()
+    fn chain(&self, first: u32, budget: &mut Budget) -> Result<Vec<&'b [u8]>, Refusal> {
+        let (mut sectors, mut next) = (Vec::new(), Some(first));
+        while let Some((index, sector)) = next.and_then(|index| Some((index, self.get(index)?))) {
+            if sectors.len() == self.bytes.len() / self.size {
+                break;
+            }
+            budget.look_up()?;
+            sectors.push(sector);
+            next = self.next(index);
+        }
+        Ok(sectors)
     }
 
     fn next(&self, index: u32) -> Option<u32> {
@@ -116,12 +192,12 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cfb::{CompoundFile, Version};
+    use cfb::Version;
     use proptest::prelude::*;
     use std::io::{Cursor, Write};
 
     fn container(version: Version, storages: &[&str], streams: &[(&str, usize)]) -> Vec<u8> {
-        let mut container = CompoundFile::create_with_version(version, Cursor::new(Vec::new())).unwrap();
+        let mut container = cfb::CompoundFile::create_with_version(version, Cursor::new(Vec::new())).unwrap();
         for storage in storages {
             container.create_storage(storage).unwrap();
         }
@@ -130,6 +206,13 @@ mod tests {
         }
         container.flush().unwrap();
         container.into_inner().into_inner()
+    }
+
+    /// The entries in the root.
+    fn root_entries(bytes: &[u8]) -> Option<Vec<(Kind, String)>> {
+        let file = super::CompoundFile::of(bytes, &mut Budget::of(bytes.len())).ok()?;
+        let root = file.entries.into_iter().filter(|entry| entry.is_in_root);
+        Some(root.map(|entry| (entry.kind, entry.name)).collect())
     }
 
     fn put(bytes: &mut [u8], at: usize, number: u32) {
@@ -147,9 +230,9 @@ mod tests {
             let mut expected: Vec<_> =
                 names.iter().map(|name| (Kind::Stream, name[1..].to_owned())).collect();
             expected.extend([
-                (Kind::Stream, "1Table".to_owned()),
-                (Kind::Storage, "ObjectPool".to_owned()),
-                (Kind::Stream, "WordDocument".to_owned()),
+                (Kind::Stream, "1table".to_owned()),
+                (Kind::Storage, "objectpool".to_owned()),
+                (Kind::Stream, "worddocument".to_owned()),
             ]);
             expected.sort_by(|one, other| one.1.cmp(&other.1));
             assert_eq!(found, expected);
@@ -172,7 +255,7 @@ mod tests {
         let mut siblings = valid.clone();
         put(&mut siblings, directory + ENTRY + 68, 1);
         put(&mut siblings, directory + ENTRY + 72, 0);
-        assert_eq!(root_entries(&siblings).unwrap(), [(Kind::Stream, "WordDocument".to_owned())]);
+        assert_eq!(root_entries(&siblings).unwrap(), [(Kind::Stream, "worddocument".to_owned())]);
         // Sector 0 is the first sector of the table, of its list and of the directory, and it is its own successor.
         let mut cyclic = valid;
         cyclic.resize(10 << 20, 0);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::documents::{ContentError, FileKind};
+use crate::documents::{FileKind, Refusal};
 use crate::model::{CandidateRecord, Resume, ResumeFile, Tenant, TouchpointKind};
 use crate::providers::resumes::{Bucket, BucketError};
 
@@ -20,30 +20,15 @@ pub struct CheckedFile {
     kind: FileKind,
 }
 
-/// Why a file is not accepted as a resume: what follows "Your resume".
+/// Why a file is not accepted as a resume, as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// The file is larger than [`MAX_FILE`].
-    #[error("must be at most 4 MB")]
+    #[error("This file is larger than 4 MB. Choose a smaller one.")]
     TooLarge,
-    /// The type is not accepted, or the file is broken or empty.
-    #[error("must be a PDF, DOC, DOCX, ODT or plain text file")]
-    Type,
-    /// The document is protected or contains more than text and pictures.
-    #[error(
-        "must not be protected, or contain macros, scripts, embedded files or links to files that are loaded by \
-         themselves; a simple PDF is accepted"
-    )]
-    Active,
-}
-
-impl From<ContentError> for FileError {
-    fn from(error: ContentError) -> Self {
-        match error {
-            ContentError::Type => Self::Type,
-            ContentError::Active => Self::Active,
-        }
-    }
+    /// The content was refused.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
 impl CheckedFile {
@@ -104,9 +89,9 @@ mod tests {
         };
         assert_eq!(of_size(MAX_FILE), Ok(FileKind::Pdf));
         assert_eq!(of_size(MAX_FILE + 1), Err(FileError::TooLarge));
-        for empty in [&b""[..], b"\x89PNG\r\n\x1a\n"] {
-            let checked = CheckedFile::check(Bytes::copy_from_slice(empty));
-            assert_eq!(checked.map(|file| file.kind), Err(FileError::Type));
+        for (content, refusal) in [(&b""[..], Refusal::Empty), (b"\x89PNG\r\n\x1a\n", Refusal::Picture)] {
+            let checked = CheckedFile::check(Bytes::copy_from_slice(content));
+            assert_eq!(checked.map(|file| file.kind), Err(FileError::Refused(refusal)));
         }
     }
 }
