@@ -48,6 +48,7 @@ mod dashboard_work;
 mod delivery;
 mod demo_company;
 mod docs;
+mod documents;
 mod edge;
 mod endings;
 mod engine;
