@@ -138,7 +138,7 @@ export async function visit({ service, open, step }, options) {
   await step("a file that is not a resume is rejected, and another can be uploaded", async () => {
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
     assert.equal(await visitor.press("Upload resume"), 303);
-    assert.match(await page.getByRole("alert").innerText(), /^Your resume must be a PDF/);
+    assert.match(await page.getByRole("alert").innerText(), /^This is a web page/);
     await page.locator("input[type=file]").setInputFiles(RESUME);
     assert.equal(await visitor.press("Upload resume"), 303);
     assert.match(await page.getByRole("main").innerText(), /and your resume/);
@@ -155,7 +155,7 @@ export async function visit({ service, open, step }, options) {
     await page.getByLabel("E-mail address").fill(VALID["E-mail address"]);
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
     assert.equal(await visitor.press("Submit application"), 422);
-    assert.match(await page.getByRole("alert").innerText(), /Your resume must be a PDF/);
+    assert.match(await page.getByRole("alert").innerText(), /This is a web page/);
   });
 
   await step("the API shows the candidate, the application, the history and the file", async () => {
