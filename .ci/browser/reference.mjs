@@ -112,7 +112,7 @@ export async function visit({ service, open, step }) {
     await finds("strong If-None-Match", "Concurrency");
     await finds("/api/v1/audit_log", "List audit log");
     await finds("legal hold set", "Set legal hold");
-    await search.fill("no such words anywhere");
+    await search.fill("zeppelin");
     await page.getByText("No results").waitFor();
     await finds("unreject", "Unreject candidate");
     await page.keyboard.press("ArrowDown");
