@@ -45,8 +45,8 @@ PROGRAMS = {
     "rustc": "install Rust from https://rustup.rs",
     "cargo-lambda": PINNED,
 }
-# The longest name of a stack. CloudFormation shortens a longer one in the names of functions and roles.
-LONGEST_NAME = 24
+# The longest name of a stack. CloudFormation shortens a longer one in the names of roles, which have 64 characters.
+LONGEST_NAME = 18
 # The longest value of a key in the services secret. Functions have room for 4 KB of variables.
 LONGEST_SECRET = 200
 # A parameter of template.yaml. Each has a default.

@@ -16,7 +16,7 @@ from samtranslator.open_api import open_api
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-from longest import FUNCTION, KINDS, ROOT, VARIABLE, Longest, Unbounded
+from longest import FUNCTION, KINDS, ROOT, SUFFIX, VARIABLE, Longest, Unbounded
 
 logging.disable(logging.WARNING)
 PSEUDO = {"AccountId", "NoValue", "NotificationARNs", "Partition", "Region", "StackId", "StackName", "URLSuffix"}
@@ -24,7 +24,7 @@ PSEUDO = {"AccountId", "NoValue", "NotificationARNs", "Partition", "Region", "St
 # each, and 20,480 bytes of permissions of a function. The others are AWS's quotas.
 MAX_RESOURCES, MAX_ROUTES, MAX_PERMISSIONS = 260, 210, 4096
 MAX_TEMPLATE, MAX_PARAMETERS, MAX_OUTPUTS, MAX_VARIABLES = 1_000_000, 200, 200, 4096
-MAX_POLICIES, MAX_INLINE, MAX_TRUST = 10, 10_240, 2048
+MAX_POLICIES, MAX_INLINE, MAX_TRUST, MAX_GENERATED = 10, 10_240, 2048, 64
 MAX_POLICY = {"AWS::IAM::ManagedPolicy": 6144, "AWS::KMS::Key": 32_768, "AWS::S3::BucketPolicy": 20_480}
 # The longest name, by the property that has it.
 MAX_NAME = {
@@ -150,6 +150,9 @@ def sizes(template, longest):
         for (of_kind, key), most in MAX_NAME.items():
             if kind == of_kind and key in properties:
                 yield f"characters of the {key}", name, len(longest.text(properties[key])), most
+        if kind in ("AWS::IAM::Role", "AWS::Lambda::Function") and not {"FunctionName", "RoleName"} & properties.keys():
+            # CloudFormation would shorten the stack's name, and policies with `${AWS::StackName}-*` would not match.
+            yield "characters of the generated name", name, len(f"{longest.stack}-{name}{SUFFIX}"), MAX_GENERATED
         if kind == "AWS::Lambda::Permission":
             permissions.setdefault(properties["FunctionName"]["Ref"], []).append(statement(name, properties, longest))
         elif kind == "AWS::Lambda::Function":

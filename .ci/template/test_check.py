@@ -244,6 +244,9 @@ class Faults(unittest.TestCase):
             "characters of the BackupVaultName of Vault": lambda t: t["Resources"].update(
                 Vault={"Type": "AWS::Backup::BackupVault", "Properties": {"BackupVaultName": {"Fn::Sub": "${AWS::StackName}" * 3}}}
             ),
+            "characters of the generated name of LongerThanTheLongestOfTheOthersRole": lambda t: t["Resources"].update(
+                LongerThanTheLongestOfTheOthersRole=t["Resources"]["RolesFunctionRole"]
+            ),
             "the parameter BaseUrl has no MaxLength": lambda t: t["Parameters"]["BaseUrl"].pop("MaxLength"),
         }
         before = self.problems(lambda template: None)

@@ -272,7 +272,7 @@ class Refusals(unittest.TestCase):
         self.addCleanup((PROJECT / "samconfig.toml").write_text, original)
         for changed, expected in [
             (original + "[dev", "samconfig.toml is not valid: .*"),
-            (original.replace('"rolecall-stage"', f'"{"s" * 25}"'), "The stack_name of stage .* more than 24 characters\\."),
+            (original.replace('"rolecall-stage"', f'"{"s" * 19}"'), "The stack_name of stage .* more than 18 characters\\."),
             *(
                 (original.replace('["Environment=stage"]', overrides), "The parameter_overrides of stage .* NAME=VALUE\\.")
                 for overrides in ('["Environment"]', "[1]", "'Environment=\"stage'", '{Environment = "stage"}')
