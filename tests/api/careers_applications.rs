@@ -90,7 +90,7 @@ pub(crate) fn kinds(candidate: &Response) -> Vec<&str> {
 }
 
 /// Returns the problems on a page. Asserts that each is shown beside its field and in the summary.
-fn problems(page: &Response) -> Vec<(&str, &str)> {
+pub(crate) fn problems(page: &Response) -> Vec<(&str, &str)> {
     let beside = page.text.split("<p class=\"problem\" id=\"").skip(1).filter_map(|rest| {
         let (field, rest) = rest.split_once("-problem\">")?;
         Some((field, rest.split('<').next()?))
@@ -109,7 +109,7 @@ fn problems(page: &Response) -> Vec<(&str, &str)> {
 }
 
 /// Returns the names of the page's ticked boxes.
-fn ticked(page: &Response) -> Vec<&str> {
+pub(crate) fn ticked(page: &Response) -> Vec<&str> {
     let boxes: Vec<_> = page.text.split(" type=\"checkbox\"").collect();
     let ticked = boxes.windows(2).filter(|pair| pair[1].split('>').next().unwrap().contains(" checked"));
     ticked.map(|pair| pair[0].rsplit('"').nth(1).unwrap()).collect()

@@ -168,7 +168,7 @@ fn compound(stream: &str) -> Vec<u8> {
 }
 
 /// Creates a test API with another bucket configuration, or without a bucket.
-async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> TestApi {
+pub(crate) async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> TestApi {
     let mut api = TestApi::new().await;
     let config = &mut api.environment.config;
     config.services.resumes = config.services.resumes.take().and_then(access);
@@ -701,7 +701,7 @@ async fn a_file_can_be_uploaded_while_the_posting_is_visible() {
 }
 
 /// Applies with a file in the form.
-async fn apply_with(api: &TestApi, job: &Job, form: &Form, content: &[u8]) -> Response {
+pub(crate) async fn apply_with(api: &TestApi, job: &Job, form: &Form, content: &[u8]) -> Response {
     Browser::new(api).submit_file(&format!("{}/apply", job.path), form, content).await
 }
 
@@ -738,43 +738,6 @@ async fn the_application_form_takes_the_resume() {
     assert_eq!(again.string("/resume_url"), candidate.string("/resume_url"));
     let other = again.string("/touchpoints/0/detail/resume_url");
     assert_eq!(download(other).await.expect(200).text, "Another resume");
-}
-
-#[tokio::test]
-async fn a_form_with_a_problem_keeps_what_was_typed_and_asks_for_the_file_again() {
-    let api = TestApi::new().await;
-    let job = Job::new(&api, "Analyst").await;
-    let large = [PDF, &vec![b' '; 4 * 1024 * 1024][..]].concat();
-    let ada = || form("Ada Lovelace", "ada@example.com").set("note", "Typed before");
-    for (form, content, sentence) in [
-        (ada().set("email", "ada at example"), PDF, "Choose your resume again."),
-        (ada(), b"<html>", "This is a web page. Open it, print it to a PDF, and choose the PDF."),
-        (ada(), b"", "This file is empty. Choose another file."),
-        (
-            ada().set("name", ""),
-            b"MZ\x90\0",
-            "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file. Save your resume as a PDF and choose that.",
-        ),
-        (
-            ada(),
-            &large,
-            "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.",
-        ),
-    ] {
-        api.dynamodb.take_calls();
-        let page = apply_with(&api, &job, &form, content).await.expect(422);
-        let problem = format!("<a href=\"#resume_file\">{sentence}</a>");
-        assert!(page.text.contains(&problem) && page.text.contains("Typed before"), "{}", page.text);
-        assert!(
-            page.text.contains("aria-describedby=\"resume_file-hint resume_file-problem\""),
-            "{}",
-            page.text
-        );
-        assert!(!api.dynamodb.take_calls().iter().any(is_write));
-    }
-    let page = apply_with(&api, &job, &ada(), &vec![b' '; 4_600_000]).await.expect(413);
-    assert!(page.text.contains("at most 4600000 bytes"), "{}", page.text);
-    assert!(list(&api, "").await.is_empty());
 }
 
 /// Neither the response nor the calls reveal whether somebody has applied before.

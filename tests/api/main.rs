@@ -18,6 +18,7 @@ mod careers_applications;
 mod careers_branding;
 mod careers_cost;
 mod careers_feeds;
+mod careers_form;
 mod careers_jobs;
 mod careers_openings;
 mod careers_privacy;

@@ -1,15 +1,17 @@
 //! The application form: parses and validates what a candidate entered.
 
+use shared::http::Parameters;
 use shared::http::page::Problem;
-use shared::http::{Parameters, SubmittedForm};
 use shared::model::{
-    ConsentPurpose, ConsentWording, Email, Name, Notes, Phone, Submission, SubmittedConsent, WebAddress,
-    non_blank,
+    ConsentPurpose, ConsentWording, Email, Name, Notes, Phone, Submission, SubmittedConsent,
+    WebAddress, non_blank,
 };
 use shared::services::resumes::{CheckedFile, FileError};
 
 use crate::pages::ConsentBox;
 
+/// The sentence for a file that the form no longer has.
+const CHOOSE_AGAIN: &str = "Choose your resume again.";
 /// The field of the resume file.
 const FILE: &str = "resume_file";
 /// The field of the required consent.
@@ -45,9 +47,18 @@ pub(crate) fn consent_boxes(form: &Parameters) -> Vec<ConsentBox> {
     boxes.into()
 }
 
-/// Parses a submitted form, or returns every problem with it.
-pub(crate) fn parse(sent: SubmittedForm) -> Result<(Submission, Option<CheckedFile>), Vec<Problem>> {
-    let form = &sent.fields;
+/// Returns the problem with a file that has to be chosen again.
+pub(crate) fn lost_file() -> Problem {
+    Problem { field: FILE, sentence: CHOOSE_AGAIN.to_owned() }
+}
+
+/// Parses a submitted form, or returns every problem with it. `file` is the file that was sent with it, and `lost` says
+/// that it refers to a file that is no longer kept.
+pub(crate) fn parse(
+    form: &Parameters,
+    file: &Result<Option<CheckedFile>, FileError>,
+    lost: bool,
+) -> Result<Submission, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut report = |field: &'static str, sentence: String| problems.push(Problem { field, sentence });
     let name = match Name::parse(form.get("name")) {
@@ -72,14 +83,14 @@ pub(crate) fn parse(sent: SubmittedForm) -> Result<(Submission, Option<CheckedFi
         None => None,
         Some(phone) => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
     };
-    let file = sent.file.map(CheckedFile::check).transpose();
-    match &file {
+    match file {
         Err(FileError::TooLarge) => {
             let sentence =
                 "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.";
             report(FILE, sentence.to_owned());
         }
         Err(FileError::Refused(refusal)) => report(FILE, refusal.to_string()),
+        Ok(None) if lost => report(FILE, CHOOSE_AGAIN.to_owned()),
         Ok(_) => {}
     }
     let resume_url = match non_blank(form.get("resume_url")) {
@@ -97,17 +108,11 @@ pub(crate) fn parse(sent: SubmittedForm) -> Result<(Submission, Option<CheckedFi
             consents.extend(wording.map(|wording| SubmittedConsent { purpose, wording }));
         }
     }
-    match (name, email, file) {
-        (Some(name), Some(email), Ok(file)) if problems.is_empty() => {
-            Ok((Submission { name, email, phone, resume_url, note, consents }, file))
+    match (name, email) {
+        (Some(name), Some(email)) if problems.is_empty() => {
+            Ok(Submission { name, email, phone, resume_url, note, consents })
         }
-        (_, _, file) => {
-            // A page cannot contain the file that was chosen.
-            if let Ok(Some(_)) = file {
-                problems.push(Problem { field: FILE, sentence: "Choose your resume again.".to_owned() });
-            }
-            Err(problems)
-        }
+        _ => Err(problems),
     }
 }
 

@@ -4,17 +4,19 @@
 //! calls, so neither the response nor its time reveals whether somebody has applied before.
 
 use jiff::SignedDuration;
-use shared::http::{Error, Html, PublicRequest, Reply, RequestContext};
+use shared::http::{Error, Html, PublicRequest, Reply, RequestContext, SubmittedForm};
 use shared::model::{ApplicationError, CandidateRecord, Profile, Resume, Source, Submission};
 use shared::services::applying::{Applicant, ApplyError, apply_for};
+use shared::services::resumes::CheckedFile;
 use shared::store::{CommitError, Transaction, Upload};
 
-use crate::application_form;
+use crate::application_form::{self, lost_file};
 use crate::author::author;
 use crate::job_page::PostedJob;
+use crate::kept_file::{EarlierFile, KeptFile};
 use crate::pages::TooManyApplicationsPage;
 use crate::resumes::{self, ResumeError};
-use crate::upload_ticket::UploadTicket;
+use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// The maximum number of applications from one IP address or IPv6 network within [`WINDOW`]. It is high because a whole
 /// lecture hall can share one IP address.
@@ -37,16 +39,33 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         Ok(job) => job,
         Err(reply) => return Ok(reply),
     };
-    let sent = context.form_with_file().await?;
-    let form = sent.fields.clone();
+    let SubmittedForm { fields: form, file: sent } = context.form_with_file().await?;
     if !job.is_open {
-        return Ok(job.page(context, &form, Vec::new())?.with_status(422));
+        return Ok(job.page(context, &form, None, Vec::new())?.with_status(422));
     }
-    let ticket = UploadTicket::new(context, &job);
+    let ticket = UploadTicket::new(context, &job, TicketKind::Upload);
     let confirmation = Reply::see_other(&format!("{}/apply?ticket={ticket}", job.path()));
-    let (submission, file) = match application_form::parse(sent) {
-        Ok(parsed) => parsed,
-        Err(problems) => return Ok(job.page(context, &form, problems)?.with_status(422)),
+    let (file_name, content) = sent.map(|file| (file.name, file.content)).unzip();
+    let file = content.map(CheckedFile::check).transpose();
+    let (earlier, is_lost) = match EarlierFile::of(context, &job, &form) {
+        EarlierFile::None => (None, false),
+        EarlierFile::Lost => (None, true),
+        EarlierFile::Kept(kept) => (Some(kept), false),
+    };
+    let bucket = context.providers().resumes();
+    let submission = match application_form::parse(&form, &file, is_lost) {
+        Ok(submission) => submission,
+        Err(mut problems) => {
+            let mut kept = earlier;
+            if let (Ok(Some(file)), Some(bucket)) = (&file, bucket) {
+                let name = file_name.unwrap_or_default();
+                match KeptFile::keep(context, &job, bucket, file, &name).await? {
+                    Some(new) => kept = Some(new),
+                    None => problems.push(lost_file()),
+                }
+            }
+            return Ok(job.page(context, &form, kept.as_ref(), problems)?.with_status(422));
+        }
     };
     let (subject, now) = (format!("apply {}", context.source()), context.now());
     if let Some(seconds) = context.store().count_attempt(&subject, LIMIT, WINDOW, now).await? {
@@ -68,21 +87,45 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
             return too_many(&job, seconds, false);
         }
     }
-    let submitted = submit(context, &job, submission, &ticket).await;
-    if let Err(Error::Commit(CommitError::Stale)) = submitted {
+    let uncount = async || {
         context.store().uncount_attempt(&subject, WINDOW, now).await?;
         for (subject, _) in &daily {
             context.store().uncount_attempt(subject, DAY, now).await?;
         }
-    }
-    let (upload, Some(file), Some(bucket)) = (submitted?, file, context.providers().resumes()) else {
-        return Ok(confirmation);
+        Ok::<_, Error>(())
     };
+    let file = match (file.ok().flatten(), &earlier, bucket) {
+        (None, Some(kept), Some(bucket)) if !kept.is_removed => {
+            match kept.read(context, &job, bucket).await.map_err(|error| resumes::unavailable(&error)) {
+                Ok(Some(file)) => Some(Ok(file)),
+                Ok(None) => {
+                    uncount().await?;
+                    return Ok(job.page(context, &form, None, vec![lost_file()])?.with_status(422));
+                }
+                Err(error) => Some(Err(error)),
+            }
+        }
+        (sent, _, _) => sent.map(Ok),
+    };
+    let submitted = submit(context, &job, submission, &ticket).await;
+    if let Err(Error::Commit(CommitError::Stale)) = submitted {
+        uncount().await?;
+    }
+    let (upload, Some(bucket)) = (submitted?, bucket) else { return Ok(confirmation) };
     // The application is stored, so the request succeeds without the file, too. The next page offers to upload it.
-    let result = match resumes::attach_sent(context, &job, &ticket, bucket, upload, &file).await {
-        Ok(()) => "attached",
-        Err(ResumeError::Rejected(_)) => "unsaved",
-        Err(ResumeError::Failed(error)) => {
+    let attached = match file {
+        None => None,
+        Some(Err(error)) => Some(Err(error)),
+        Some(Ok(file)) => Some(resumes::attach_sent(context, &job, &ticket, bucket, upload, &file).await),
+    };
+    if let Some(kept) = &earlier {
+        kept.delete(context, &job, bucket).await;
+    }
+    let result = match attached {
+        None => return Ok(confirmation),
+        Some(Ok(())) => "attached",
+        Some(Err(ResumeError::Rejected(_))) => "unsaved",
+        Some(Err(ResumeError::Failed(error))) => {
             tracing::error!(%error, "a resume was not attached");
             "unsaved"
         }

@@ -6,7 +6,7 @@ use shared::providers::resumes::UploadForm;
 use crate::job_page::PostedJob;
 use crate::pages::{ConfirmationPage, FileForm};
 use crate::resumes::{self, ResumeError, UNSAVED};
-use crate::upload_ticket::UploadTicket;
+use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// Shows the confirmation page. It offers an upload for files that are too large for a form. After an upload, the bucket also redirects here, and the file is attached to the
 /// candidate.
@@ -17,7 +17,7 @@ pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Erro
         Err(reply) => return Ok(reply),
     };
     let query = context.query();
-    let Some(ticket) = UploadTicket::parse(context, &job, query.get("ticket")) else {
+    let Some(ticket) = UploadTicket::parse(context, &job, TicketKind::Upload, query.get("ticket")) else {
         // Without a valid ticket, go back to the application form.
         return Ok(Reply::see_other(&format!("{}#apply", job.path())));
     };

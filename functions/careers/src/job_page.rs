@@ -10,7 +10,8 @@ use shared::model::{
 use crate::application_form::consent_boxes;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
-use crate::pages::{ApplicationForm, Applications, GonePage, JobPage};
+use crate::kept_file::KeptFile;
+use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume};
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
 
@@ -55,12 +56,13 @@ impl PostedJob {
         self.site.job_path(&self.posting.slug)
     }
 
-    /// Renders the page. If the posting is open, the page has an application form with the values in `typed` and their
-    /// `problems`.
+    /// Renders the page. If the posting is open, the page has an application form with the values in `typed`, the file that
+    /// was `kept` and the `problems`.
     pub(crate) fn page(
         &self,
         context: &RequestContext,
         typed: &Parameters,
+        kept: Option<&KeptFile>,
         problems: Vec<Problem>,
     ) -> Result<Reply<Html>, Error> {
         let content = &self.role.content;
@@ -87,18 +89,23 @@ impl PostedJob {
             requirements: requirements_html,
             json_ld,
             applications: if self.is_open {
-                Applications::Open(ApplicationForm {
+                Applications::Open(Box::new(ApplicationForm {
                     action: format!("{path}/apply"),
                     name: typed.get("name"),
                     email: typed.get("email"),
                     phone: typed.get("phone"),
                     takes_file: context.providers().resumes().is_some(),
+                    kept: kept.map(|kept| KeptResume {
+                        ticket: kept.ticket(),
+                        name: &kept.name,
+                        is_removed: kept.is_removed,
+                    }),
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
                     consents: consent_boxes(typed),
                     contact: self.settings.contact_email.as_ref(),
                     problems,
-                })
+                }))
             } else {
                 Applications::Paused
             },
@@ -150,5 +157,5 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
         Ok(job) => job,
         Err(reply) => return Ok(reply.cached()),
     };
-    Ok(job.page(context, &Parameters::default(), Vec::new())?.cached())
+    Ok(job.page(context, &Parameters::default(), None, Vec::new())?.cached())
 }

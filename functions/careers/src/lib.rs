@@ -11,6 +11,7 @@ mod feed_handlers;
 mod formatting;
 mod job_page;
 mod json_ld;
+mod kept_file;
 mod logo;
 mod openings;
 mod pages;

@@ -176,7 +176,7 @@ impl JobPage<'_> {
 /// Whether a job accepts applications.
 pub(crate) enum Applications<'p> {
     /// It accepts applications with this form.
-    Open(ApplicationForm<'p>),
+    Open(Box<ApplicationForm<'p>>),
     /// It does not accept applications while the role is paused.
     Paused,
 }
@@ -193,6 +193,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) phone: &'p str,
     /// Whether the form takes a resume file.
     pub(crate) takes_file: bool,
+    /// The resume that was sent with an earlier form.
+    pub(crate) kept: Option<KeptResume<'p>>,
     /// The link to the resume.
     pub(crate) resume_url: &'p str,
     /// The note.
@@ -204,6 +206,16 @@ pub(crate) struct ApplicationForm<'p> {
     /// Problems with the fields `name`, `email`, `phone`, `resume_file`, `resume_url`, `note` and `consent`, or with the
     /// whole form (`apply`).
     pub(crate) problems: Vec<Problem>,
+}
+
+/// A resume that waits until the applicant has corrected the form.
+pub(crate) struct KeptResume<'p> {
+    /// The ticket for it.
+    pub(crate) ticket: String,
+    /// The file's name.
+    pub(crate) name: &'p str,
+    /// Whether the applicant has ticked the box that removes it.
+    pub(crate) is_removed: bool,
 }
 
 /// A box of the application form that asks for a consent.

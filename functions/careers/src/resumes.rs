@@ -85,7 +85,7 @@ pub(crate) async fn attach_sent(
 ) -> Result<(), ResumeError> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
     let place = file.place(tenant, &ticket.hash());
-    file.keep(bucket, &place, now).await.map_err(|error| unavailable(&error))?;
+    file.write(bucket, place.key(), now).await.map_err(|error| unavailable(&error))?;
     // The request must not run again, because the application is stored, so conflicts are retried here.
     for _ in 0..ATTEMPTS {
         let found = context.store().find_candidate(tenant, upload.candidate_id).await?;
@@ -115,7 +115,8 @@ async fn add(
     context.store().commit(transaction).await
 }
 
-fn unavailable(error: &BucketError) -> ResumeError {
+/// Returns the error of a bucket that does not answer, or does not take a file.
+pub(crate) fn unavailable(error: &BucketError) -> ResumeError {
     tracing::error!(trouble = %error, "cannot store a resume");
     ResumeError::Rejected(UNSAVED.to_owned())
 }

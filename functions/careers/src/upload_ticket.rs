@@ -1,4 +1,5 @@
-//! Upload tickets. A ticket permits the upload of one resume file with an application.
+//! Tickets for resume files: one permits an upload with an application, the other brings back a file that was sent with a
+//! form that had mistakes.
 
 use std::fmt;
 
@@ -18,8 +19,25 @@ const MAC_LENGTH: usize = 16;
 /// The length of a ticket's random part.
 const RANDOM_LENGTH: usize = 24;
 
-/// Permission to upload a resume with an application. A ticket is random, signed, and valid for one posting and one
-/// hour. It does not reveal whether the application exists.
+/// What a ticket is good for. A ticket of one kind is no ticket of the other.
+#[derive(Clone, Copy)]
+pub(crate) enum TicketKind {
+    /// The upload of a resume after an application. The ticket does not reveal whether the application exists.
+    Upload,
+    /// A resume that was sent with a form that had mistakes.
+    KeptFile,
+}
+
+impl TicketKind {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Upload => "upload ticket",
+            Self::KeptFile => "kept file",
+        }
+    }
+}
+
+/// Permission to use one file in the bucket. A ticket is random, signed, and valid for one posting and one hour.
 pub(crate) struct UploadTicket {
     random: String,
     expires_at: Timestamp,
@@ -27,22 +45,27 @@ pub(crate) struct UploadTicket {
 }
 
 impl UploadTicket {
-    /// Creates a ticket for an application to this posting.
-    pub(crate) fn new(context: &RequestContext, job: &PostedJob) -> Self {
+    /// Creates a ticket for this posting.
+    pub(crate) fn new(context: &RequestContext, job: &PostedJob, kind: TicketKind) -> Self {
         let random = context.random().token(RANDOM_LENGTH);
         let expires_at = context.now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-        let parts = signed_parts(job, &random, expires_at);
+        let parts = signed_parts(job, kind, &random, expires_at);
         let mac = context.signing_keys().mac(&parts.each_ref().map(String::as_str)).unwrap_or_default();
         Self { random, expires_at, signature: URL_SAFE_NO_PAD.encode(&mac[..MAC_LENGTH]) }
     }
 
-    /// Parses a ticket; `None` unless its signature is valid for this posting and it has not expired.
-    pub(crate) fn parse(context: &RequestContext, job: &PostedJob, text: &str) -> Option<Self> {
+    /// Parses a ticket; `None` unless its signature is valid for this posting and this kind, and it has not expired.
+    pub(crate) fn parse(
+        context: &RequestContext,
+        job: &PostedJob,
+        kind: TicketKind,
+        text: &str,
+    ) -> Option<Self> {
         let mut parts = text.split('.');
         let (random, expires_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
         let expires_at = Timestamp::from_second(expires_at.parse().ok()?).ok()?;
         let mac: [u8; MAC_LENGTH] = URL_SAFE_NO_PAD.decode(signature).ok()?.try_into().ok()?;
-        let parts = signed_parts(job, random, expires_at);
+        let parts = signed_parts(job, kind, random, expires_at);
         let is_authentic = context.signing_keys().verify(&parts.each_ref().map(String::as_str), mac);
         let ticket = Self { random: random.to_owned(), expires_at, signature: signature.to_owned() };
         (is_authentic && context.now() < expires_at).then_some(ticket)
@@ -58,16 +81,16 @@ impl UploadTicket {
         self.expires_at
     }
 
-    /// Returns the bucket key that the file is uploaded to.
+    /// Returns the bucket key of the file.
     pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
         ResumeFile::incoming_key(&job.site.career.slug, &self.random)
     }
 }
 
 /// What the MAC of a ticket covers.
-fn signed_parts(job: &PostedJob, random: &str, expires_at: Timestamp) -> [String; 5] {
+fn signed_parts(job: &PostedJob, kind: TicketKind, random: &str, expires_at: Timestamp) -> [String; 5] {
     [
-        "upload ticket".to_owned(),
+        kind.label().to_owned(),
         job.site.career.tenant().to_string(),
         job.posting.slug.to_string(),
         random.to_owned(),

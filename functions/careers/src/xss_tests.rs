@@ -14,8 +14,8 @@ use crate::feed_formats;
 use crate::json_ld::JobPosting;
 use crate::pages::{
     ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, Group, JobPage,
-    Layout, Offers, OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage, UnknownJobPage,
-    UnknownOrganizationPage,
+    KeptResume, Layout, Offers, OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage,
+    UnknownJobPage, UnknownOrganizationPage,
 };
 use shared::descriptions;
 
@@ -121,12 +121,13 @@ fn contact(text: &str) -> Email {
 }
 
 fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -> Applications<'p> {
-    Applications::Open(ApplicationForm {
+    Applications::Open(Box::new(ApplicationForm {
         action: path(text),
         name: text,
         email: text,
         phone: text,
         takes_file: true,
+        kept: Some(KeptResume { ticket: text.to_owned(), name: text, is_removed: true }),
         resume_url: text,
         note: text,
         consents: vec![ConsentBox {
@@ -137,7 +138,7 @@ fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -
         }],
         contact,
         problems,
-    })
+    }))
 }
 
 fn problems(text: &str) -> Vec<Problem> {
@@ -293,6 +294,8 @@ fn payloads_are_shown_as_text() {
         for field in Html::parse_document(&page).select(&fields) {
             assert_eq!(field.attr("value"), Some(text));
         }
+
+        assert_eq!(read(&page, ".kept bdi"), text);
 
         let json_ld: Value = serde_json::from_str(&read(&page, "script")).unwrap();
         assert_eq!(json_ld["title"], text);

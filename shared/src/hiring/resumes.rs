@@ -33,7 +33,7 @@ pub async fn upload(request: ApiRequest<()>, file: &CheckedFile) -> Result<Reply
     transaction
         .expect_file(id, UploadTrace { hash: name.clone(), key: place.key().to_owned(), until: now })?;
     context.store().commit(transaction).await?;
-    file.keep(bucket, &place, now).await.map_err(|error| {
+    file.write(bucket, place.key(), now).await.map_err(|error| {
         tracing::error!(trouble = %error, "cannot store a resume");
         Error::Upstream { sentence: "The resume could not be saved".to_owned(), retry_after: None }
     })?;

@@ -44,7 +44,7 @@ pub use gateway_event::with_escaped_query;
 pub use headers::FORM;
 pub use known_holders::KnownHolders;
 pub use member_request::{Command, MemberRequest};
-pub use multipart::SubmittedForm;
+pub use multipart::{SentFile, SubmittedForm};
 pub use order::Order;
 pub use page_request::PageRequest;
 pub use parameters::Parameters;

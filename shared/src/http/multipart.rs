@@ -16,8 +16,17 @@ const MAX_BODY: usize = 4_600_000;
 pub struct SubmittedForm {
     /// The fields.
     pub fields: Parameters,
-    /// The content of the file, if one was chosen.
-    pub file: Option<Bytes>,
+    /// The file, if one was chosen.
+    pub file: Option<SentFile>,
+}
+
+/// A file in a form.
+#[derive(Debug)]
+pub struct SentFile {
+    /// Its name on the sender's device.
+    pub name: String,
+    /// Its content.
+    pub content: Bytes,
 }
 
 /// Parses a form. Its fields have at most `max_fields` bytes in total. The parts with a file name are files; only the first
@@ -37,7 +46,7 @@ pub(super) async fn parse(boundary: String, body: &[u8], max_fields: usize) -> R
         match file_name {
             // Without a choice, a browser sends an empty file without a name.
             Some(file_name) if file_name.is_empty() && content.is_empty() => {}
-            Some(_) => drop(file.get_or_insert(content)),
+            Some(name) => drop(file.get_or_insert(SentFile { name, content })),
             None => {
                 size += name.len() + content.len();
                 if size > max_fields {
@@ -74,7 +83,8 @@ mod tests {
         ];
         let form = read(format!("{}--x--\r\n", parts.concat()).as_bytes()).await.unwrap();
         assert_eq!((form.fields.get("a"), form.fields.get("b")), ("1\r\n2", "\u{e9}"));
-        assert_eq!((form.fields.iter().count(), form.file.as_deref()), (2, Some(&b"%PDF"[..])));
+        let file = form.file.unwrap();
+        assert_eq!((form.fields.iter().count(), &*file.name, &*file.content), (2, "cv.pdf", &b"%PDF"[..]));
     }
 
     #[tokio::test]

@@ -127,7 +127,7 @@ impl PageRequest {
 
     /// The content of the file in the submitted form, if one was chosen.
     pub fn file(&self) -> Option<Bytes> {
-        self.form.file.clone()
+        self.form.file.as_ref().map(|file| file.content.clone())
     }
 
     /// The cookie's value, which only this browser has.

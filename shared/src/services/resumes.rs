@@ -51,9 +51,9 @@ impl CheckedFile {
         ResumeFile::new(tenant, name, self.kind.extension())
     }
 
-    /// Stores the file in the bucket.
-    pub async fn keep(&self, bucket: &Bucket, place: &ResumeFile, now: Timestamp) -> Result<(), BucketError> {
-        bucket.write_attachment(place.key(), self.content.clone(), self.kind.media_type(), now).await
+    /// Stores the file in the bucket, under this key.
+    pub async fn write(&self, bucket: &Bucket, key: &str, now: Timestamp) -> Result<(), BucketError> {
+        bucket.write_attachment(key, self.content.clone(), self.kind.media_type(), now).await
     }
 }
 
