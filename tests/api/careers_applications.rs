@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
 use tests::browser::{Browser, FORM, Form, input};
-use tests::dashboard::escaped;
+use tests::dashboard::{escaped, owner};
 use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
@@ -231,6 +231,7 @@ async fn an_application_creates_a_candidate_with_every_field() {
             "application_id": application, "role_id": job.role, "source": "career_page",
             "submission": {
                 "name": "Ada Lovelace", "email": "Ada@Example.com", "phone": "+14155550132",
+                "phone_as_typed": null,
                 "resume_url": "https://example.com/cv?x=1", "note": "Hello,\n\nI <3 engines.",
                 "consents": [{ "purpose": "application", "wording": APPLICATION }],
             },
@@ -279,7 +280,6 @@ async fn all_problems_are_shown_beside_their_fields_and_typed_values_are_kept() 
         [
             ("name", "Your name must be at most 200 characters."),
             ("email", "Enter a valid e-mail address, such as jane@example.com."),
-            ("phone", "Enter a valid phone number with its country code, such as +14155552671."),
             ("resume_url", "Enter a valid URL that begins with http:// or https://."),
             ("note", "Your note must be at most 5000 characters."),
             ("consent", "Tick the box to agree that your application may be stored."),
@@ -320,20 +320,9 @@ async fn each_field_has_limits_and_accepts_values_up_to_them() {
         ("name", "Ada\r\nLovelace".to_owned(), "Your name must not contain a line break."),
         ("name", "\u{200B}".to_owned(), "Enter your name."),
         ("email", "\u{2060}".to_owned(), "Enter your e-mail address."),
-        (
-            "phone",
-            "+49 (0)30 123456".to_owned(),
-            "Your phone number must not contain a trunk prefix such as (0): write +49 30 123456 instead of +49 (0)30 \
-             123456.",
-        ),
         ("email", " ".to_owned(), "Enter your e-mail address."),
         ("email", format!("a{longest}"), "Your e-mail address must be at most 254 characters."),
         ("email", "ada@localhost".to_owned(), "Enter a valid e-mail address, such as jane@example.com."),
-        (
-            "phone",
-            "0049 30 901820".to_owned(),
-            "Your phone number must begin with + instead of 00, such as +49 30 123456.",
-        ),
         ("resume_url", url_of_length(2_001), "The link to your resume must be at most 2000 characters."),
         (
             "resume_url",
@@ -381,6 +370,42 @@ async fn each_field_has_limits_and_accepts_values_up_to_them() {
     }
     let kept = candidate.string("/touchpoints/0/detail/submission/note");
     assert_eq!((kept.chars().count(), kept.contains('\r')), (4_999, false));
+}
+
+/// A phone number is optional, so none refuses an application. What the service cannot read, a member can.
+#[tokio::test]
+async fn a_phone_number_is_read_by_the_roles_country_or_kept_as_it_was_typed() {
+    let api = TestApi::new().await;
+    let (job, german) = (Job::new(&api, "Analyst").await, Job::new(&api, "Cook").await);
+    let role = format!("/api/v1/roles/{}", german.role);
+    api.request(Method::PATCH, &role).json(&json!({ "country": "DE" })).send().await.expect(200);
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let long = "9".repeat(1_000);
+    for (number, (job, typed, phone, kept)) in [
+        (&job, "+1 415 555 2671", Some("+14155552671"), None),
+        (&job, "0151 23456789", None, Some("0151 23456789")),
+        (&german, "0151 23456789", Some("+4915123456789"), Some("0151 23456789")),
+        (&job, "0049 (0)151 23456789", Some("+4915123456789"), Some("0049 (0)151 23456789")),
+        (&german, "+1 415 555 2671 ext. 9", Some("+14155552671"), Some("+1 415 555 2671 ext. 9")),
+        (&german, "<b>after\0 six</b>", None, Some("<b>after six</b>")),
+        (&german, &long, None, Some(&long[..100])),
+        (&german, " \u{200b} ", None, None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let email = format!("ada{number}@example.com");
+        job.apply(&api, &form("Ada", &email).set("phone", typed)).await.expect(303);
+        let candidate = find(&api, &email).await;
+        let form = &candidate.body["touchpoints"][0]["detail"]["submission"];
+        assert_eq!((candidate.body["phone"].as_str(), form["phone"].as_str()), (phone, phone), "{typed}");
+        assert_eq!(form["phone_as_typed"].as_str(), kept, "{typed}");
+        let page =
+            browser.get(&format!("/dashboard/candidates/{}", candidate.number("/id"))).await.expect(200);
+        let shown = kept.map(|kept| format!("Phone, as typed: <bdi>{}</bdi>", escaped(kept)));
+        assert_eq!(page.text.contains("Phone, as typed"), shown.is_some(), "{}", page.text);
+        assert!(shown.is_none_or(|shown| page.text.contains(&shown)), "{}", page.text);
+    }
 }
 
 #[tokio::test]
@@ -483,6 +508,7 @@ async fn an_application_does_not_change_an_existing_candidates_profile() {
         after.body["touchpoints"][0]["detail"]["submission"],
         json!({
             "name": "Somebody Else", "email": "jane@EXAMPLE.com", "phone": "+14155550999",
+            "phone_as_typed": null,
             "resume_url": "https://evil.example/cv", "note": "I am Jane",
             "consents": [{ "purpose": "application", "wording": APPLICATION }],
         })

@@ -3,8 +3,8 @@
 use shared::http::Parameters;
 use shared::http::page::Problem;
 use shared::model::{
-    ConsentPurpose, ConsentWording, Email, Name, Notes, Phone, Submission, SubmittedConsent,
-    WebAddress, non_blank,
+    ConsentPurpose, ConsentWording, Country, Email, Name, Notes, Phone, Submission, SubmittedConsent,
+    TypedPhone, WebAddress, non_blank,
 };
 use shared::services::resumes::{CheckedFile, FileError};
 
@@ -53,11 +53,12 @@ pub(crate) fn lost_file() -> Problem {
 }
 
 /// Parses a submitted form, or returns every problem with it. `file` is the file that was sent with it, and `lost` says
-/// that it refers to a file that is no longer kept.
+/// that it refers to a file that is no longer kept. A phone number without a country code is one of `country`.
 pub(crate) fn parse(
     form: &Parameters,
     file: &Result<Option<CheckedFile>, FileError>,
     lost: bool,
+    country: Option<Country>,
 ) -> Result<Submission, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut report = |field: &'static str, sentence: String| problems.push(Problem { field, sentence });
@@ -79,10 +80,11 @@ pub(crate) fn parse(
         }
         Some(email) => valid("email", "Your e-mail address", email.parse::<Email>(), &mut report),
     };
-    let phone = match non_blank(form.get("phone")) {
-        None => None,
-        Some(phone) => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
-    };
+    // A number that nobody can call is no reason to refuse an application.
+    let typed_phone = form.get("phone");
+    let phone = Phone::understood(typed_phone, country);
+    let is_in_full = phone.is_some() && typed_phone.parse().ok() == phone;
+    let phone_as_typed = if is_in_full { None } else { TypedPhone::cut(typed_phone) };
     match file {
         Err(FileError::TooLarge) => {
             let sentence =
@@ -110,7 +112,7 @@ pub(crate) fn parse(
     }
     match (name, email) {
         (Some(name), Some(email)) if problems.is_empty() => {
-            Ok(Submission { name, email, phone, resume_url, note, consents })
+            Ok(Submission { name, email, phone, phone_as_typed, resume_url, note, consents })
         }
         _ => Err(problems),
     }

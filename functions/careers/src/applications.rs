@@ -53,7 +53,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         EarlierFile::Kept(kept) => (Some(kept), false),
     };
     let bucket = context.providers().resumes();
-    let submission = match application_form::parse(&form, &file, is_lost) {
+    let submission = match application_form::parse(&form, &file, is_lost, job.role.content.country) {
         Ok(submission) => submission,
         Err(mut problems) => {
             let mut kept = earlier;

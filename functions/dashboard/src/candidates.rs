@@ -8,7 +8,7 @@ use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
     ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
-    Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
+    Source, Stage, Submission, Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress, grouped,
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
@@ -175,6 +175,8 @@ struct TouchpointRow<'p> {
     sentence: String,
     /// The applicant's message.
     note: Option<&'p str>,
+    /// What the applicant typed as the telephone number, if that is not the number with its country code.
+    phone_as_typed: Option<&'p str>,
     /// The URL of the applicant's resume file.
     resume_url: Option<WebAddress>,
 }
@@ -308,7 +310,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
-        note: note(touchpoint),
+        note: submission(touchpoint).and_then(|form| form.note.as_ref()).map(Text::as_str),
+        phone_as_typed: submission(touchpoint)
+            .and_then(|form| form.phone_as_typed.as_ref())
+            .map(TypedPhone::as_str),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
     let consents = consents::rows(&request, &record).await?;
@@ -351,10 +356,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Ok(page.using(&sources))
 }
 
-/// Returns the applicant's message.
-fn note(touchpoint: &Touchpoint) -> Option<&str> {
+/// Returns the form that the applicant submitted.
+fn submission(touchpoint: &Touchpoint) -> Option<&Submission> {
     match &touchpoint.kind {
-        TouchpointKind::Applied { submission, .. } => submission.as_ref()?.note.as_ref().map(Text::as_str),
+        TouchpointKind::Applied { submission, .. } => submission.as_deref(),
         _ => None,
     }
 }

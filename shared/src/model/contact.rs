@@ -4,8 +4,12 @@ use std::str::FromStr;
 
 use email_address::{EmailAddress, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rlibphonenumber::{PhoneNumber, PhoneNumberFormat};
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+use super::text::is_invisible;
+use super::{Country, Text};
 
 /// The characters that are encoded in a `mailto` URL (RFC 6068, section 2).
 const IN_MAILTO: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
@@ -63,6 +67,24 @@ impl Phone {
         &self.0
     }
 
+    /// Reads a number as people write it: also one without the country code, if it is a number of `country`, or with `00`
+    /// instead of `+`, a trunk prefix, an extension, or the invisible marks that are copied along with a number. Returns
+    /// `None` if that is impossible.
+    pub fn understood(typed: &str, country: Option<Country>) -> Option<Self> {
+        let plain: String = typed.chars().filter(|c| !is_invisible(*c)).collect();
+        let plain = match plain.trim().strip_prefix("00") {
+            Some(rest) => format!("+{rest}"),
+            None => plain,
+        };
+        let region = country.and_then(|country| country.code().parse().ok());
+        // Some countries write the trunk prefix after the country code, too, and in a few of them it is part of the number.
+        let readings = [&plain, &plain.replace("(0)", "")].map(|text| {
+            let number = PhoneNumber::parse(text, region).ok().filter(PhoneNumber::is_valid)?;
+            number.format_as(PhoneNumberFormat::E164).parse().ok()
+        });
+        readings.into_iter().flatten().next().or_else(|| plain.parse().ok())
+    }
+
     /// Parses a number in a query, where an unescaped `+` arrives as a space.
     pub fn in_query(given: &str) -> Result<Self, String> {
         match given.strip_prefix(' ') {
@@ -71,6 +93,9 @@ impl Phone {
         }
     }
 }
+
+/// The text in the field of a phone number, as an applicant typed it.
+pub type TypedPhone = Text<100>;
 
 impl FromStr for Phone {
     type Err = String;
@@ -232,6 +257,46 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_understood_as_people_write_it() {
+        for (typed, country, number) in [
+            ("0151 23456789", "DE", "+4915123456789"),
+            ("030/901820", "DE", "+4930901820"),
+            ("(415) 555-2671", "US", "+14155552671"),
+            ("1-415-555-2671", "US", "+14155552671"),
+            ("07911 123456", "GB", "+447911123456"),
+            ("06 6982 1234", "IT", "+390669821234"),
+            ("٠١٠ ٠١٢٣ ٤٥٦٧", "EG", "+201001234567"),
+            // Of another country than the role.
+            ("+33 6 12 34 56 78", "DE", "+33612345678"),
+            ("0033 6 12 34 56 78", "US", "+33612345678"),
+            ("+49 (0)151 23456789", "FR", "+4915123456789"),
+            ("00 49 (0)30 901820", "", "+4930901820"),
+            ("+1 (0) 415 555 2671", "", "+14155552671"),
+            ("+39 (0)6 6982 1234", "", "+390669821234"),
+            ("\u{202a}+49 151 23456789\u{202c}", "", "+4915123456789"),
+            ("\u{200e}0151\u{200b} 23456789", "DE", "+4915123456789"),
+            ("+1 415 555 2671 ext. 12", "", "+14155552671"),
+            ("(415) 555-2671 x12", "US", "+14155552671"),
+            ("tel:+49-151-23456789", "", "+4915123456789"),
+            // No network has this number, but the field has always taken it.
+            ("+999 1234567", "", "+9991234567"),
+        ] {
+            let understood = Phone::understood(typed, country.parse().ok());
+            assert_eq!(understood.as_ref().map(Phone::as_str), Some(number), "{typed} {country}");
+        }
+        for (typed, country) in [
+            ("0151 23456789", ""),
+            ("0151", "DE"),
+            ("call me in the evening", "DE"),
+            ("0151 23456789 or 030 901820", "DE"),
+            ("+", ""),
+            ("", "US"),
+        ] {
+            assert_eq!(Phone::understood(typed, country.parse().ok()), None, "{typed} {country}");
+        }
+    }
+
+    #[test]
     fn web_addresses_are_validated() {
         for good in ["https://example.com/cv.pdf", "http://例子.公司/简历?x=1#y", "HTTPS://EXAMPLE.COM"]
         {
@@ -260,6 +325,7 @@ mod tests {
         #[test]
         fn parsing_any_text_never_panics(given in "\\PC{0,300}") {
             let _ = (given.parse::<Email>(), given.parse::<Phone>(), given.parse::<WebAddress>());
+            let _ = Phone::understood(&given, "DE".parse().ok());
         }
     }
 }

@@ -78,7 +78,7 @@ pub use candidate::{
 pub use career_site::{Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
-pub use contact::{Email, Phone, WebAddress};
+pub use contact::{Email, Phone, TypedPhone, WebAddress};
 pub use country::Country;
 pub use currency::Currency;
 pub use day::Day;

@@ -38,6 +38,14 @@ impl<const MAX: usize, const MULTILINE: bool> Text<MAX, MULTILINE> {
     }
 }
 
+impl<const MAX: usize> Text<MAX> {
+    /// What a field can hold of any text: the beginning of a long one, without control characters. `None` for blank text.
+    pub fn cut(given: &str) -> Option<Self> {
+        let line: String = trimmed(given).chars().filter(|c| !c.is_control()).take(MAX).collect();
+        Self::parse(&line).ok().flatten()
+    }
+}
+
 /// Trims text. Returns `None` if it is blank: if it consists only of white space and invisible characters.
 pub fn non_blank(given: &str) -> Option<&str> {
     let is_blank = given.chars().all(|c| !is_forbidden(c) && (c.is_whitespace() || is_invisible(c)));
@@ -61,7 +69,7 @@ fn is_forbidden(c: char) -> bool {
 
 /// Whether a character has no glyph of its own: `Default_Ignorable_Code_Point` in Unicode 16. Inside visible text such
 /// characters are meaningful, as in emoji and in Persian words.
-const fn is_invisible(c: char) -> bool {
+pub(super) const fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}'
@@ -112,6 +120,23 @@ mod tests {
                 prop_assert_eq!(Lines::<8>::parse(text.as_str()), Ok(Some(text.clone())));
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_cut(given in any_text()) {
+            let cut = Text::<8>::cut(&given);
+            if let Ok(whole @ Some(_)) = Text::<8>::parse(&given) && !given.contains('\t') {
+                prop_assert_eq!(cut, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn text_is_cut_instead_of_refused() {
+        let cut = |given: &str| Text::<4>::cut(given).map(|text| text.as_str().to_owned());
+        assert_eq!(cut(" a\r\nb\u{7}cde "), Some("abcd".to_owned()));
+        assert_eq!((cut("日本語🦀x"), cut(" \0"), cut("")), (Some("日本語🦀".to_owned()), None, None));
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::application::{Application, Move, Notes, Reason, Stage};
 use super::candidate::{Name, Step};
 use super::consent::{Consent, ConsentPurpose, SubmittedConsent};
-use super::contact::{Email, Phone, WebAddress};
+use super::contact::{Email, Phone, TypedPhone, WebAddress};
 use super::resume::Resume;
 use super::screen::{CancelReason, ScreenResult};
 use super::{Actor, Source};
@@ -162,6 +162,8 @@ pub struct Submission {
     pub email: Email,
     /// The telephone number.
     pub phone: Option<Phone>,
+    /// What was typed as the telephone number, if that is not the number with its country code.
+    pub phone_as_typed: Option<TypedPhone>,
     /// The URL of the resume.
     pub resume_url: Option<WebAddress>,
     /// A message from the applicant.

@@ -142,7 +142,8 @@ impl<'c> Journey<'c> {
             }
             let note = if dice.chance(40) { Some(text(dice.pick(&MESSAGES))?) } else { None };
             kinds.extend(journey.consent(&consents, &actor)?);
-            let form = Submission { name, email, phone, resume_url: None, note, consents };
+            let form =
+                Submission { name, email, phone, phone_as_typed: None, resume_url: None, note, consents };
             submission = Some(Box::new(form));
         }
         kinds.push(journey.application(role, source, submission)?);
