@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { NO_RESUME, post, publish, RESUME } from "./careers_content.mjs";
+import { LARGE_RESUME, NO_RESUME, post, publish, RESUME } from "./careers_content.mjs";
 import { isOnScreen, requireLeadsToField } from "./looks.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
@@ -111,7 +111,7 @@ export async function visit({ service, open, step }, options) {
       assert.ok(await summary.evaluate((alert) => alert === document.activeElement), "the summary has the focus");
       assert.ok(await isOnScreen(summary));
       const problems = summary.getByRole("link");
-      assert.equal(await problems.count(), 5);
+      assert.equal(await problems.count(), 4, "no phone number is a mistake");
       for (const problem of await problems.all()) {
         await requireLeadsToField(page, problem);
       }
@@ -145,17 +145,40 @@ export async function visit({ service, open, step }, options) {
     assert.equal(await page.locator("input[type=file]").count(), 0);
   });
 
-  await step("the form itself takes a resume, and asks for it again after a problem", async () => {
+  const attached = page.getByText(`Attached: ${RESUME.name}`);
+  const isLeftOut = async () => assert.equal(await page.locator("input[type=file]").inputValue(), "");
+  const runsScripts = options?.javaScriptEnabled !== false;
+  await step("the form keeps a resume, and everything else, while mistakes are corrected", async () => {
     await visitor.go(visitor.path().replace(/\/apply.*/, ""));
     await fill({ ...VALID, "E-mail address": "no address" });
     await page.locator("input[type=file]").setInputFiles(RESUME);
-    await page.getByRole("checkbox").first().check();
+    await page.locator("#consent").check();
     assert.equal(await visitor.press("Submit application"), 422);
-    assert.ok(await page.getByRole("link", { name: "Choose your resume again." }).isVisible());
+    assert.ok(await attached.isVisible());
     await page.getByLabel("E-mail address").fill(VALID["E-mail address"]);
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
     assert.equal(await visitor.press("Submit application"), 422);
     assert.match(await page.getByRole("alert").innerText(), /This is a web page/);
+    assert.ok(await attached.isVisible());
+    assert.ok(await page.locator("#consent").isChecked());
+    assert.equal(await field("Name").inputValue(), VALID.Name);
+  });
+
+  await step("a resume that is too large is left out, and the page says what to do", async () => {
+    await page.locator("input[type=file]").setInputFiles(LARGE_RESUME);
+    if (!runsScripts) {
+      assert.equal(await visitor.press("Submit application"), 422);
+    }
+    const problem = page.locator("#resume_file-problem");
+    assert.match(await problem.innerText(), /^Your file is larger than 4 MB\. Apply without it/);
+    assert.match(await page.locator("input[type=file]").getAttribute("aria-describedby"), /resume_file-problem$/);
+    await isLeftOut();
+    assert.equal(await field("Name").inputValue(), VALID.Name);
+    if (runsScripts) {
+      await page.locator("input[type=file]").setInputFiles(RESUME);
+      assert.equal(await problem.count(), 0, "another file has no problem");
+      assert.equal(await page.locator("input[type=file]").getAttribute("aria-invalid"), null);
+    }
   });
 
   await step("the API shows the candidate, the application, the history and the file", async () => {

@@ -145,4 +145,6 @@ trailer<</Root 1 0 R/Size 6>>
 `),
 };
 /** An HTML file with the name of a PDF. */
+export const LARGE_RESUME = { ...RESUME, buffer: Buffer.alloc(4_400_000, " ") };
+
 export const NO_RESUME = { ...RESUME, buffer: Buffer.from("<!doctype html><script>alert(1)</script>") };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { NO_RESUME, post, publish, publishLong, RESUME } from "./careers_content.mjs";
+import { LARGE_RESUME, NO_RESUME, post, publish, publishLong, RESUME } from "./careers_content.mjs";
 import { LONG } from "./content.mjs";
 import { looking, requireLeadsToField } from "./looks.mjs";
 import { UNCACHED } from "./visitor.mjs";
@@ -54,6 +54,7 @@ export async function forCandidates(world) {
     await visitor.go(job);
     await page.getByLabel("E-mail address").fill("ada at example");
     await page.getByLabel("Note").fill("Hello,\nI would like to join.");
+    await page.locator("input[type=file]").setInputFiles({ ...RESUME, name: "سيرة ذاتية 2026.pdf" });
     assert.equal(await visitor.press("Submit application"), 422);
   });
   await look("careers-received", async () => {

@@ -29,7 +29,7 @@ const HEADERS = {
 };
 
 /** The paths of the only pages with a script, except for the API reference. */
-const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+|settings\/integrations\/api-keys|webhooks(\/\d+\/rotate)?)$/;
+const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+|candidates\/(new|\d+\/edit)|settings\/integrations\/api-keys|webhooks(\/\d+\/rotate)?)$/;
 
 /** The headers of pages with a script. */
 const SCRIPT_HEADERS = {
@@ -39,13 +39,17 @@ const SCRIPT_HEADERS = {
   ),
 };
 
-/** The headers of career pages, which may have a theme and a logo, are cacheable for 30 seconds, and set no cookie. */
+/**
+ * The headers of career pages, which may have a theme, a logo and the script of the form, are cacheable for 30 seconds, and
+ * set no cookie.
+ */
 const CAREERS_HEADERS = {
   ...HEADERS,
   "content-security-policy": new RegExp(
     `^${POLICY.join("; ")}$`
       .replace("style-src 'self'", "style-src 'self'( 'sha256-[\\w+/]{43}=')?")
-      .replace("img-src 'self'", "img-src 'self'( data:| https://\\S+)?"),
+      .replace("img-src 'self'", "img-src 'self'( data:| https://\\S+)?")
+      .replace("( \\S+)?; ", "( \\S+)?; (script-src 'self'; )?"),
   ),
   "cache-control": /^(no-store|public, max-age=30)$/,
   "set-cookie": /^$/,

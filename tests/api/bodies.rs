@@ -181,6 +181,23 @@ async fn error_responses_of_the_gateway_are_documented() {
     }
 }
 
+/// Lambda takes events of 6 MB. The body is a part of the event: text as it is, and everything else in base64.
+#[tokio::test]
+async fn the_gateway_answers_what_is_too_large_for_lambda() {
+    let api = TestApi::new().await;
+    for (media, size, is_too_large) in [
+        ("multipart/form-data; boundary=x", 4_700_000, false),
+        ("multipart/form-data; boundary=x", 4_720_000, true),
+        ("application/json", 6_280_000, false),
+        ("application/json", 6_291_556, true),
+    ] {
+        let response =
+            api.request(Method::POST, "/dashboard/candidates/new").body(media, vec![b'x'; size]).send().await;
+        let is_gateways = response.text == r#"{"message":"Request Entity Too Large"}"#;
+        assert_eq!(is_gateways, is_too_large, "{media} {size}: {} {}", response.status, response.text);
+    }
+}
+
 #[tokio::test]
 async fn get_and_delete_ignore_a_body() {
     let api = TestApi::new().await;

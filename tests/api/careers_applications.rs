@@ -415,7 +415,7 @@ async fn a_body_that_is_not_a_form_writes_nothing() {
     let path = format!("{}/apply", job.path);
     let browser = Browser::new(&api);
     let valid = ada().encoded();
-    let long = format!("{valid}&x={}", "x".repeat(64 * 1024));
+    let long = format!("{valid}&x={}", "x".repeat(256 * 1024));
     for (media, body, status) in [
         ("application/json", valid.as_str(), 415),
         ("text/plain", &valid, 415),

@@ -233,7 +233,15 @@ async fn saved_branding_cannot_inject_markup() {
             policy.split(';').map(|directive| directive.trim().split(' ').next().unwrap()).collect();
         assert_eq!(
             directives,
-            ["default-src", "style-src", "img-src", "form-action", "frame-ancestors", "base-uri"],
+            [
+                "default-src",
+                "style-src",
+                "img-src",
+                "form-action",
+                "script-src",
+                "frame-ancestors",
+                "base-uri"
+            ],
             "{logo}: {policy}"
         );
         assert!(

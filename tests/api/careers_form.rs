@@ -13,6 +13,8 @@ use shared::model::Mode;
 
 const WRONG_TYPE: &str =
     "This is not a PDF, DOC, DOCX, ODT, RTF or plain text file. Save your resume as a PDF and choose that.";
+const TOO_LARGE: &str =
+    "Your file is larger than 4 MB. Apply without it: you can upload it on the next page.";
 const AGAIN: &str = "Choose your resume again.";
 
 /// Everything that can be typed and ticked.
@@ -102,15 +104,15 @@ async fn a_file_that_is_not_accepted_keeps_what_was_typed_and_the_file_before() 
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
     let large = [PDF, &vec![b' '; 4 * 1024 * 1024][..]].concat();
+    // As much as Lambda takes.
+    let largest = vec![b' '; 4_680_000];
     let kept = filled(&with_mistake(&api, &job).await).set("email", "ada@example.com");
     for (content, sentence) in [
         (&b"<html>"[..], "This is a web page. Open it, print it to a PDF, and choose the PDF."),
         (b"", "This file is empty. Choose another file."),
         (b"MZ\x90\0", WRONG_TYPE),
-        (
-            &large,
-            "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.",
-        ),
+        (&large, TOO_LARGE),
+        (&largest, TOO_LARGE),
     ] {
         api.dynamodb.take_calls();
         let page = apply_with(&api, &job, &whole(), content).await.expect(422);
@@ -271,4 +273,58 @@ async fn a_files_name_is_shown_as_text() {
     assert_eq!(attached(&page), Some(&*"n".repeat(100)));
     let page = job.apply(&api, &form.set("resume_name", " \0")).await.expect(422);
     assert_eq!(attached(&page), Some("resume"));
+}
+
+/// The gateway answers what Lambda does not take, so a script looks at the file before. It runs only where the form is.
+#[tokio::test]
+async fn a_script_checks_the_size_of_the_file_only_where_the_form_is() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let page = api.get(&job.path).await.expect(200);
+    let limit = format!("data-largest=\"4194304\" data-too-large=\"{TOO_LARGE}\"");
+    assert!(page.text.contains(&limit), "{}", page.text);
+    let script = page.text.split("<script src=\"").nth(1).unwrap().split('"').next().unwrap();
+    let file = api.get(script).await.expect(200);
+    assert_eq!(file.header("content-type"), "text/javascript; charset=utf-8");
+    assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(file.header("x-content-type-options"), "nosniff");
+    let (path, version) = script.split_once("?v=").unwrap();
+    assert_eq!(path, "/careers/script.js");
+    assert!(version.len() >= 12 && shared::model::challenge(&file.text).starts_with(version), "{script}");
+    let runs = |page: &Response| {
+        let policy = page.header("content-security-policy");
+        assert_eq!(policy.contains("script-src"), policy.contains("; script-src 'self'; "), "{policy}");
+        assert_eq!(policy.contains("script-src"), page.text.contains("<script src="), "{policy}");
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        policy.contains("script-src")
+    };
+    assert!(runs(&page));
+    assert!(runs(&with_mistake(&api, &job).await));
+    let applied = job.apply(&api, &whole()).await.expect(303);
+    let others = ["/careers/acme", "/careers/acme/privacy", "/careers/acme/nothing", "/careers/nobody"];
+    for path in others.into_iter().chain([applied.header("location")]) {
+        assert!(!runs(&api.get(path).await), "{path}");
+    }
+    api.request(Method::POST, &format!("/api/v1/roles/{}/pause", job.role)).send().await.expect(200);
+    assert!(!runs(&api.get(&job.path).await.expect(200)));
+    let api = with_bucket(|_| None).await;
+    let job = Job::new(&api, "Analyst").await;
+    assert!(!runs(&api.get(&job.path).await.expect(200)));
+}
+
+#[tokio::test]
+async fn text_that_is_too_long_for_the_form_comes_back_as_far_as_it_was_read() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let sentence = "Your text is too long to be sent as a whole. Please shorten it.";
+    let long = whole().without("note").and("note", &"x".repeat(300_000));
+    let page = apply_with(&api, &job, &long, PDF).await.expect(422);
+    assert!(page.text.contains(&format!("<a href=\"#apply\">{sentence}</a>")), "{}", page.text);
+    let sent_again = filled(&page);
+    assert!((261_000..262_144).contains(&sent_again.get("note").len()), "{}", sent_again.get("note").len());
+    for name in ["name", "email", "phone", "resume_url", "consent", "consent_recording"] {
+        assert_eq!(sent_again.get(name), long.get(name), "{name}");
+    }
+    assert_eq!(attached(&page), Some("cv.pdf"));
+    assert!(list(&api, "").await.is_empty());
 }

@@ -127,8 +127,8 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
         },
     });
     assert_eq!(json_ld(&page), Some(markup));
-    assert_eq!(page.text.matches("<script").count(), 1);
-    assert_eq!(page.text.matches("</script>").count(), 1, "a title cannot close the element");
+    assert_eq!(page.text.matches("<script").count(), 2, "the data, and the script of the form");
+    assert_eq!(page.text.matches("</script>").count(), 2, "a title cannot close the element");
 }
 
 #[tokio::test]

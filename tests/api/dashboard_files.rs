@@ -125,6 +125,7 @@ async fn all_problems_of_a_form_with_a_file_are_shown_and_what_was_typed_is_kept
         (b"", "This file is empty."),
         (script, "This PDF contains a script. Open it and print it to a new PDF."),
         (&large, "This file is larger than 4 MB."),
+        (&[PDF, &vec![b' '; 4_600_000][..]].concat(), "This file is larger than 4 MB."),
     ] {
         api.dynamodb.take_calls();
         let fields = [("name", ""), ("email", "ada at example"), ("tags", "typed before")];
@@ -137,13 +138,16 @@ async fn all_problems_of_a_form_with_a_file_are_shown_and_what_was_typed_is_kept
     let page =
         browser.post_file(NEW, &[("name", ""), ("email", "ada@people.example")], PDF).await.expect(422);
     assert_eq!(problem(&page, "resume_file"), Some("Choose the file again."), "{}", page.text);
-    // A form that Lambda would not take at all.
-    let page = browser.post_file(NEW, &ADA, &vec![b' '; 4_600_000]).await.expect(413);
+    // What Lambda would not take never reaches the function, so a script looks at the file before.
+    let page = browser.get(NEW).await.expect(200);
+    let limit = "data-largest=\"4194304\" data-too-large=\"Resume file must be at most 4 MB.\"";
     assert!(
         page.text.contains("at most 4600000 bytes") && page.text.contains("smaller file"),
         "{}",
         page.text
     );
+    let page = browser.post_file(NEW, &ADA, &vec![b' '; 4_800_000]).await.expect(413);
+    assert_eq!(page.text, r#"{"message":"Request Entity Too Large"}"#);
     assert_eq!(files(&api).await, 0);
 }
 

@@ -8,7 +8,7 @@ use shared::model::{
 };
 use shared::services::resumes::{CheckedFile, FileError};
 
-use crate::pages::ConsentBox;
+use crate::pages::{ConsentBox, FILE_TOO_LARGE};
 
 /// The sentence for a file that the form no longer has.
 const CHOOSE_AGAIN: &str = "Choose your resume again.";
@@ -52,15 +52,20 @@ pub(crate) fn lost_file() -> Problem {
     Problem { field: FILE, sentence: CHOOSE_AGAIN.to_owned() }
 }
 
-/// Parses a submitted form, or returns every problem with it. `file` is the file that was sent with it, and `lost` says
+/// Parses a submitted form, or returns every problem with it. Of a form that `is_cut` the end is missing. `file` is the file that was sent with it, and `lost` says
 /// that it refers to a file that is no longer kept. A phone number without a country code is one of `country`.
 pub(crate) fn parse(
     form: &Parameters,
+    is_cut: bool,
     file: &Result<Option<CheckedFile>, FileError>,
     lost: bool,
     country: Option<Country>,
 ) -> Result<Submission, Vec<Problem>> {
     let mut problems = Vec::new();
+    if is_cut {
+        let sentence = "Your text is too long to be sent as a whole. Please shorten it.";
+        problems.push(Problem { field: "apply", sentence: sentence.to_owned() });
+    }
     let mut report = |field: &'static str, sentence: String| problems.push(Problem { field, sentence });
     let name = match Name::parse(form.get("name")) {
         Ok(Some(name)) => Some(name),
@@ -86,11 +91,7 @@ pub(crate) fn parse(
     let is_in_full = phone.is_some() && typed_phone.parse().ok() == phone;
     let phone_as_typed = if is_in_full { None } else { TypedPhone::cut(typed_phone) };
     match file {
-        Err(FileError::TooLarge) => {
-            let sentence =
-                "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.";
-            report(FILE, sentence.to_owned());
-        }
+        Err(FileError::TooLarge) => report(FILE, FILE_TOO_LARGE.to_owned()),
         Err(FileError::Refused(refusal)) => report(FILE, refusal.to_string()),
         Ok(None) if lost => report(FILE, CHOOSE_AGAIN.to_owned()),
         Ok(_) => {}

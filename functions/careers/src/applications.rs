@@ -4,6 +4,7 @@
 //! calls, so neither the response nor its time reveals whether somebody has applied before.
 
 use jiff::SignedDuration;
+use shared::http::page::Sources;
 use shared::http::{Error, Html, PublicRequest, Reply, RequestContext, SubmittedForm};
 use shared::model::{ApplicationError, CandidateRecord, Profile, Resume, Source, Submission};
 use shared::services::applying::{Applicant, ApplyError, apply_for};
@@ -39,7 +40,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         Ok(job) => job,
         Err(reply) => return Ok(reply),
     };
-    let SubmittedForm { fields: form, file: sent } = context.form_with_file().await?;
+    let SubmittedForm { fields: form, file: sent, is_cut } = context.form_with_file().await?;
     if !job.is_open {
         return Ok(job.page(context, &form, None, Vec::new())?.with_status(422));
     }
@@ -53,7 +54,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         EarlierFile::Kept(kept) => (Some(kept), false),
     };
     let bucket = context.providers().resumes();
-    let submission = match application_form::parse(&form, &file, is_lost, job.role.content.country) {
+    let submission = match application_form::parse(&form, is_cut, &file, is_lost, job.role.content.country) {
         Ok(submission) => submission,
         Err(mut problems) => {
             let mut kept = earlier;
@@ -64,7 +65,9 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
                     None => problems.push(lost_file()),
                 }
             }
-            return Ok(job.page(context, &form, kept.as_ref(), problems)?.with_status(422));
+            return Ok(job
+                .page(context, &form, kept.as_ref().map(KeptFile::shown), problems)?
+                .with_status(422));
         }
     };
     let (subject, now) = (format!("apply {}", context.source()), context.now());
@@ -114,9 +117,8 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     let (upload, Some(bucket)) = (submitted?, bucket) else { return Ok(confirmation) };
     // The application is stored, so the request succeeds without the file, too. The next page offers to upload it.
     let attached = match file {
-        None => None,
-        Some(Err(error)) => Some(Err(error)),
         Some(Ok(file)) => Some(resumes::attach_sent(context, &job, &ticket, bucket, upload, &file).await),
+        other => other.map(|unread| unread.map(drop)),
     };
     if let Some(kept) = &earlier {
         kept.delete(context, &job, bucket).await;
@@ -141,7 +143,7 @@ fn too_many(job: &PostedJob, seconds: i64, is_of_network: bool) -> Result<Reply<
         is_of_network,
         job_path: &job.path(),
     };
-    let reply = job.site.page(&page, None)?.with_status(429);
+    let reply = job.site.page(&page, &Sources::default())?.with_status(429);
     Ok(reply.with("retry-after", seconds.to_string()))
 }
 

@@ -1,5 +1,6 @@
 //! The confirmation page after an application, with the form to upload a resume that was not in the application form.
 
+use shared::http::page::Sources;
 use shared::http::{Error, Html, PublicRequest, Reply};
 use shared::providers::resumes::UploadForm;
 
@@ -60,5 +61,5 @@ fn page(
         problem,
         contact: job.settings.contact_email.as_ref(),
     };
-    job.site.page(&page, origin.as_deref())
+    job.site.page(&page, &Sources { form: origin.as_deref(), ..Sources::default() })
 }

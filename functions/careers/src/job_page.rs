@@ -1,6 +1,6 @@
 //! A posting's page, with the application form.
 
-use shared::http::page::Problem;
+use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
     Country, Day, EmploymentType, Mode, Opening, OrganizationSettings, Posting, PublicContent, RemotePolicy,
@@ -8,12 +8,13 @@ use shared::model::{
 };
 
 use crate::application_form::consent_boxes;
+use crate::assets::script_version;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
-use crate::kept_file::KeptFile;
 use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume};
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
+use shared::services::resumes::MAX_FILE;
 
 /// A posting that candidates can see.
 pub(crate) struct PostedJob {
@@ -45,7 +46,7 @@ impl PostedJob {
                 // The page must not reveal the title of a posting that was never public.
                 let was_public = posting.published_at.is_some() && role.opened_at.is_some();
                 let title = was_public.then(|| posting.content.shown(&role.content).title.as_str());
-                let gone = site.page(&GonePage { layout: site.layout(None), title }, None)?;
+                let gone = site.page(&GonePage { layout: site.layout(None), title }, &Sources::default())?;
                 Ok(Err(gone.with_status(410)))
             }
         }
@@ -62,7 +63,7 @@ impl PostedJob {
         &self,
         context: &RequestContext,
         typed: &Parameters,
-        kept: Option<&KeptFile>,
+        kept: Option<KeptResume<'_>>,
         problems: Vec<Problem>,
     ) -> Result<Reply<Html>, Error> {
         let content = &self.role.content;
@@ -95,11 +96,9 @@ impl PostedJob {
                     email: typed.get("email"),
                     phone: typed.get("phone"),
                     takes_file: context.providers().resumes().is_some(),
-                    kept: kept.map(|kept| KeptResume {
-                        ticket: kept.ticket(),
-                        name: &kept.name,
-                        is_removed: kept.is_removed,
-                    }),
+                    script_version: script_version(),
+                    largest_file: MAX_FILE,
+                    kept,
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
                     consents: consent_boxes(typed),
@@ -110,7 +109,8 @@ impl PostedJob {
                 Applications::Paused
             },
         };
-        self.site.page(&page, None)
+        let script = matches!(&page.applications, Applications::Open(form) if form.takes_file);
+        self.site.page(&page, &Sources { script, ..Sources::default() })
     }
 
     /// Returns the posting's content as shown.

@@ -9,6 +9,7 @@ use shared::providers::resumes::{Bucket, BucketError};
 use shared::services::resumes::{CheckedFile, MAX_FILE};
 
 use crate::job_page::PostedJob;
+use crate::pages::KeptResume;
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// The field of the ticket.
@@ -30,7 +31,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 pub(crate) struct KeptFile {
     ticket: UploadTicket,
     /// The name that the form shows. It comes from the applicant and means nothing to the service.
-    pub(crate) name: String,
+    name: String,
     /// Whether the applicant has ticked the box that removes it.
     pub(crate) is_removed: bool,
 }
@@ -102,9 +103,9 @@ impl KeptFile {
         }
     }
 
-    /// Returns the ticket as the form contains it.
-    pub(crate) fn ticket(&self) -> String {
-        self.ticket.to_string()
+    /// Returns what the form contains of the file.
+    pub(crate) fn shown(&self) -> KeptResume<'_> {
+        KeptResume { ticket: self.ticket.to_string(), name: &self.name, is_removed: self.is_removed }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod application_form;
 mod applications;
+mod assets;
 mod author;
 mod confirmation;
 mod feed_formats;
@@ -20,7 +21,6 @@ mod privacy_page;
 mod resumes;
 mod robots;
 mod site;
-mod stylesheet;
 mod upload_ticket;
 #[cfg(test)]
 mod xss_tests;
@@ -40,7 +40,8 @@ pub fn routes<R: Row>() -> Vec<R> {
 /// The pages for candidates.
 pub fn pages() -> Vec<Route> {
     vec![
-        Route::public_page("GET /careers/style.css", stylesheet::style),
+        Route::public_page("GET /careers/style.css", assets::style),
+        Route::public_page("GET /careers/script.js", assets::script),
         Route::public_page("GET /careers/{org}", openings::list),
         Route::public_page("GET /careers/{org}/privacy", privacy_page::show),
         Route::public_page("GET /careers/{org}/logo.image/{hash}", logo::show),

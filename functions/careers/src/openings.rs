@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use shared::http::page::Sources;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{Country, Day, EmploymentType, Opening, RemotePolicy, Text};
 use shared::store::{self, Listed, Search};
@@ -197,7 +198,7 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
         is_partial: is_search && next.is_some() && items.len() < PAGE_SIZE as usize,
         next: next.map(|next| query.path_from(site.portal(), &next)),
     };
-    Ok(site.page(&page, None)?.cached())
+    Ok(site.page(&page, &Sources::default())?.cached())
 }
 
 fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card<'p> {

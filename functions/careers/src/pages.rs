@@ -8,6 +8,10 @@ use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::model::Email;
 
+/// The sentence for a file that is too large for the application form.
+pub(crate) const FILE_TOO_LARGE: &str =
+    "Your file is larger than 4 MB. Apply without it: you can upload it on the next page.";
+
 /// The layout around every page of an organization's career site.
 pub(crate) struct Layout<'p> {
     /// The version in the stylesheet's URL.
@@ -193,6 +197,10 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) phone: &'p str,
     /// Whether the form takes a resume file.
     pub(crate) takes_file: bool,
+    /// The version in the URL of the script that checks the size of the file.
+    pub(crate) script_version: &'static str,
+    /// The maximum size of the file, in bytes.
+    pub(crate) largest_file: usize,
     /// The resume that was sent with an earlier form.
     pub(crate) kept: Option<KeptResume<'p>>,
     /// The link to the resume.

@@ -1,5 +1,6 @@
 //! The privacy page: what happens to an applicant's data. An organization's own text replaces the general one.
 
+use shared::http::page::Sources;
 use shared::http::{Error, Html, PublicRequest, Reply};
 
 use crate::pages::PrivacyPage;
@@ -15,5 +16,5 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let layout = site.layout(Some(path.as_str()));
     let text = text.map(|text| descriptions::html(text.as_str()));
     let page = PrivacyPage { layout, text, contact: settings.contact_email.as_ref() };
-    Ok(site.page(&page, None)?.cached())
+    Ok(site.page(&page, &Sources::default())?.cached())
 }

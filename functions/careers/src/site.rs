@@ -6,8 +6,8 @@ use shared::model::{Accent, CareerSite, Colour, Mode, Slug};
 use shared::resources::posting::logo_path;
 use url::Url;
 
+use crate::assets::style_version;
 use crate::pages::{Layout, UnknownJobPage, UnknownOrganizationPage};
-use crate::stylesheet::style_version;
 
 /// A career site and the values that its pages share.
 pub(crate) struct Site {
@@ -84,29 +84,24 @@ impl Site {
         }
     }
 
-    /// Renders a page of this site. Its forms may also be submitted to the origin `form_origin`.
+    /// Renders a page of this site. It may use the `others` besides the site's own style and logo.
     pub(crate) fn page(
         &self,
         page: &impl askama::Template,
-        form_origin: Option<&str>,
+        others: &Sources<'_>,
     ) -> Result<Reply<Html>, Error> {
         // Without a logo, pages use an empty `data:` icon.
         let logo = match self.logo_src.as_deref() {
             Some(src) if src.starts_with('/') => None,
             src => Some(src.and_then(origin).unwrap_or_else(|| "data:".to_owned())),
         };
-        let sources = Sources {
-            style: self.theme.as_deref(),
-            image: logo.as_deref(),
-            form: form_origin,
-            ..Sources::default()
-        };
+        let sources = Sources { style: self.theme.as_deref(), image: logo.as_deref(), ..*others };
         Ok(Reply::page(page)?.using(&sources))
     }
 
     /// Returns the 404 page for an unknown posting.
     pub(crate) fn unknown_job(&self) -> Result<Reply<Html>, Error> {
-        Ok(self.page(&UnknownJobPage { layout: self.layout(None) }, None)?.with_status(404))
+        Ok(self.page(&UnknownJobPage { layout: self.layout(None) }, &Sources::default())?.with_status(404))
     }
 }
 
@@ -133,7 +128,7 @@ fn origin(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stylesheet::STYLE;
+    use crate::assets::STYLE;
 
     #[test]
     fn accent_contrast_is_checked_against_the_stylesheets_backgrounds() {

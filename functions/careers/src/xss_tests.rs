@@ -127,6 +127,8 @@ fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -
         email: text,
         phone: text,
         takes_file: true,
+        script_version: "x",
+        largest_file: 1,
         kept: Some(KeptResume { ticket: text.to_owned(), name: text, is_removed: true }),
         resume_url: text,
         note: text,

@@ -431,7 +431,7 @@ fn page(
         networks: &values.networks,
         problems,
         base_url: request.context.base_url(),
-        script_version: version_of(SCRIPT),
+        script_version: version_of(&SCRIPT),
     })?;
     Ok(page.using(&sources))
 }

@@ -1,9 +1,11 @@
 //! Pages with one form: the fields, what is wrong with them, and what has changed since the page was opened.
 
 use askama::Template;
+use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
+use shared::services::resumes::MAX_FILE;
 
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::preview::JobPreview;
 
 /// A page with one form.
@@ -28,6 +30,8 @@ pub(crate) struct FormPage<'p> {
     /// Whether the form has a button that shows a preview.
     has_preview: bool,
     preview: Option<JobPreview>,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 impl FormPage<'_> {
@@ -225,7 +229,7 @@ impl Form {
         if !self.seen.is_empty() {
             hidden.push(("seen", self.seen));
         }
-        Reply::page(&FormPage {
+        let page = FormPage {
             layout: Layout::of(request, self.section),
             title: self.title,
             back: self.back,
@@ -240,7 +244,10 @@ impl Form {
             // The forms of this section are about jobs.
             has_preview: self.section == Section::Roles,
             preview,
-        })
+            script_version: version_of(&SCRIPT),
+        };
+        let sources = Sources { script: page.takes_file(), ..Sources::default() };
+        Ok(Reply::page(&page)?.using(&sources))
     }
 }
 

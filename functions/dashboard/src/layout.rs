@@ -1,15 +1,18 @@
 //! The layout of every page in the signed-in area: the header, the menu, and the message after an action.
 
+use std::sync::LazyLock;
+
 use shared::http::MemberRequest;
-use shared::http::page::style_version;
+use shared::http::page::{FILE_SIZE_SCRIPT, style_version};
 use shared::model::Mode;
 
 use crate::candidate_list::in_list;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
-/// The script of the pages with a board or a text to copy.
-pub(crate) const SCRIPT: &str = include_str!("script.js");
+/// The script of the pages with a board, a text to copy or a file to choose.
+pub(crate) static SCRIPT: LazyLock<String> =
+    LazyLock::new(|| [include_str!("script.js"), FILE_SIZE_SCRIPT].concat());
 
 /// The length of the random key of a page's forms.
 const KEY_LENGTH: usize = 22;

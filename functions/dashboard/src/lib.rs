@@ -347,7 +347,7 @@ fn style(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
 }
 
 fn script(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
-    ready(Ok(Reply::file("text/javascript; charset=utf-8", layout::SCRIPT)))
+    ready(Ok(Reply::file("text/javascript; charset=utf-8", &layout::SCRIPT)))
 }
 
 fn icon(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {

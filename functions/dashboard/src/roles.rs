@@ -219,7 +219,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         columns,
         hired: count(Stage::Hired),
         rejected: count(Stage::Rejected),
-        script_version: version_of(SCRIPT),
+        script_version: version_of(&SCRIPT),
         actions: actions(role.status),
     };
     let sources = Sources { script: true, ..Sources::default() };

@@ -232,7 +232,7 @@ async fn page(request: &MemberRequest, addition: Addition) -> Result<Reply<Html>
         problems,
         deliveries: listed.items.into_iter().map(|delivery| DeliveryRow::of(delivery, &zone)).collect(),
         pager: Pager::new(&path, &[], &place, next),
-        script_version: version_of(SCRIPT),
+        script_version: version_of(&SCRIPT),
     })?;
     Ok(page.using(&sources))
 }

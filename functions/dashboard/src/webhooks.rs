@@ -206,7 +206,7 @@ async fn page(
         types: values.choices(),
         values,
         problems,
-        script_version: version_of(SCRIPT),
+        script_version: version_of(&SCRIPT),
     })?;
     Ok(page.using(&sources))
 }

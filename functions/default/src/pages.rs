@@ -3,6 +3,7 @@
 
 /// The paths in alphabetical order.
 pub(crate) const PAGES: &[&str] = &[
+    "/careers/script.js",
     "/careers/style.css",
     "/careers/{org}",
     "/careers/{org}/jobs.json",

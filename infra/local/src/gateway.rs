@@ -34,6 +34,9 @@ pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Respo
 
 /// The maximum size of a request body, in bytes.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
+/// The maximum size of an event, in bytes: that of a synchronous invocation. A body that is not text is in the event in
+/// base64, so forms with a file reach this limit at 4.7 MB.
+pub const MAX_EVENT: usize = 6_291_556;
 /// The maximum total size of the request line and the headers, in bytes.
 const MAX_HEADERS: usize = 10_240;
 /// The maximum number of functions that run at the same time. Further requests wait. Lambda has a higher limit.
@@ -118,7 +121,10 @@ impl Gateway {
         else {
             return gateway_error(StatusCode::NOT_FOUND, "Not Found");
         };
-        let event = self.event(&request, source, route_key, &parameters);
+        let event = self.event(&request, source, route_key, &parameters).to_string();
+        if event.len() > MAX_EVENT {
+            return gateway_error(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+        }
         // This fails only if the semaphore is closed, which never happens.
         let permit = self.running.acquire().await;
         let mut response = invoke(function, event).await;
@@ -136,7 +142,8 @@ impl Gateway {
             Some(route) => Some(&route.function),
             None => self.default.as_ref().filter(|_| key == "$default"),
         };
-        Ok(invoke(function.ok_or_else(|| format!("the route {key} does not exist"))?, event).await)
+        Ok(invoke(function.ok_or_else(|| format!("the route {key} does not exist"))?, event.to_string())
+            .await)
     }
 
     /// Finds the most specific route. A literal wins over a parameter in the first segment where two routes differ, and
@@ -277,10 +284,10 @@ impl Route {
 }
 
 /// Sends an event to a function. The function runs in a separate task, so a panic or hang affects only its own request.
-async fn invoke(function: &Function, event: Value) -> Response<Bytes> {
+async fn invoke(function: &Function, event: String) -> Response<Bytes> {
     let function = function.clone();
     let invocation = tokio::spawn(async move {
-        let request: LambdaRequest = serde_json::from_str(&event.to_string())?;
+        let request: LambdaRequest = serde_json::from_str(&event)?;
         let service = move |request: lambda_http::Request| {
             let response = function(request);
             async move { Ok::<_, serde_json::Error>(response.await) }

@@ -24,6 +24,9 @@ use crate::token_encryption::EncryptionKeys;
 
 /// The maximum size of a form body, in bytes.
 const MAX_FORM: usize = 64 * 1024;
+/// The maximum size of the fields of a form with a file, in bytes. What is longer comes back cut, so this is more than any
+/// field can hold.
+const MAX_FORM_WITH_FILE: usize = 256 * 1024;
 
 /// A request and its environment.
 pub struct RequestContext {
@@ -133,16 +136,21 @@ impl RequestContext {
         Ok(Parameters::parse(self.body()))
     }
 
-    /// The submitted form, which may contain a file. Its fields have at most 64 KB.
+    /// The submitted form, which may contain a file. If its fields have more than 256 KB, they are cut.
     pub async fn form_with_file(&self) -> Result<SubmittedForm, Error> {
-        self.form_with_file_within(MAX_FORM).await
+        self.form_cut_after(MAX_FORM_WITH_FILE).await
     }
 
     /// The submitted form, which may contain a file. Its fields have at most `max` bytes.
     pub(super) async fn form_with_file_within(&self, max: usize) -> Result<SubmittedForm, Error> {
+        let form = self.form_cut_after(max).await?;
+        if form.is_cut { Err(Error::PayloadTooLarge(max)) } else { Ok(form) }
+    }
+
+    async fn form_cut_after(&self, max: usize) -> Result<SubmittedForm, Error> {
         match headers::boundary(self.headers()) {
             Some(boundary) => multipart::parse(boundary, self.body(), max).await,
-            None => Ok(SubmittedForm { fields: self.form_within(max)?, file: None }),
+            None => Ok(SubmittedForm { fields: self.form_within(max)?, ..SubmittedForm::default() }),
         }
     }
 

@@ -8,9 +8,6 @@ use multer::Multipart;
 
 use super::{Error, Parameters};
 
-/// The maximum size of a request with a file, in bytes. Lambda accepts events of 6 MB, which contain the body in base64.
-const MAX_BODY: usize = 4_600_000;
-
 /// A form as a browser submits it.
 #[derive(Debug, Default)]
 pub struct SubmittedForm {
@@ -18,6 +15,8 @@ pub struct SubmittedForm {
     pub fields: Parameters,
     /// The file, if one was chosen.
     pub file: Option<SentFile>,
+    /// Whether the fields have more text than a form may have, so that the end of it is missing.
+    pub is_cut: bool,
 }
 
 /// A file in a form.
@@ -29,16 +28,13 @@ pub struct SentFile {
     pub content: Bytes,
 }
 
-/// Parses a form. Its fields have at most `max_fields` bytes in total. The parts with a file name are files; only the first
-/// counts.
+/// Parses a form. Its fields are cut after `max_fields` bytes in total. The parts with a file name are files; only the
+/// first counts. A file may have any size, because the whole form is in memory already.
 pub(super) async fn parse(boundary: String, body: &[u8], max_fields: usize) -> Result<SubmittedForm, Error> {
-    if body.len() > MAX_BODY {
-        return Err(Error::PayloadTooLarge(MAX_BODY));
-    }
     let body = stream::once(future::ready(Ok::<_, Infallible>(Bytes::copy_from_slice(body))));
     let mut parts = Multipart::new(body, boundary);
     let malformed = |_| Error::UnsupportedMediaType("a well-formed form");
-    let (mut fields, mut file, mut size) = (Vec::new(), None, 0);
+    let (mut fields, mut file, mut room, mut is_cut) = (Vec::new(), None, max_fields, false);
     while let Some(part) = parts.next_field().await.map_err(malformed)? {
         let name = part.name().unwrap_or_default().to_owned();
         let file_name = part.file_name().map(str::to_owned);
@@ -48,15 +44,15 @@ pub(super) async fn parse(boundary: String, body: &[u8], max_fields: usize) -> R
             Some(file_name) if file_name.is_empty() && content.is_empty() => {}
             Some(name) => drop(file.get_or_insert(SentFile { name, content })),
             None => {
-                size += name.len() + content.len();
-                if size > max_fields {
-                    return Err(Error::PayloadTooLarge(max_fields));
-                }
-                fields.push((name, String::from_utf8_lossy(&content).into_owned()));
+                room = room.saturating_sub(name.len());
+                is_cut |= content.len() > room;
+                let content = &content[..content.len().min(room)];
+                room -= content.len();
+                fields.push((name, String::from_utf8_lossy(content).into_owned()));
             }
         }
     }
-    Ok(SubmittedForm { fields: fields.into_iter().collect(), file })
+    Ok(SubmittedForm { fields: fields.into_iter().collect(), file, is_cut })
 }
 
 #[cfg(test)]
@@ -88,12 +84,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_that_is_too_long_is_rejected_and_says_how_long_it_may_be() {
-        let long = format!("{}--x--\r\n", part("name=\"a\"", &"b".repeat(20)));
-        assert!(matches!(read(long.as_bytes()).await, Err(Error::PayloadTooLarge(20))));
-        assert!(matches!(read(&vec![b'x'; MAX_BODY + 1]).await, Err(Error::PayloadTooLarge(MAX_BODY))));
-        // The whole event has at most 6 MB. The rest of it has at most 100 KB.
-        assert!(MAX_BODY.div_ceil(3) * 4 + 100_000 < 6 * 1024 * 1024);
+    async fn the_fields_of_a_form_are_cut_and_its_file_is_not() {
+        let file = part("name=\"file\"; filename=\"cv.pdf\"", &"%PDF".repeat(1_000_000));
+        let parts =
+            [part("name=\"a\"", "1"), file, part("name=\"b\"", &"é".repeat(20)), part("name=\"c\"", "")];
+        let form = read(format!("{}--x--\r\n", parts.concat()).as_bytes()).await.unwrap();
+        assert_eq!((form.fields.get("a"), form.fields.get("b").chars().count()), ("1", 9));
+        assert_eq!((form.file.unwrap().content.len(), form.is_cut), (4_000_000, true));
+        let fits = format!("{}--x--\r\n", part("name=\"a\"", &"b".repeat(19)));
+        assert!(!read(fits.as_bytes()).await.unwrap().is_cut);
     }
 
     proptest! {

@@ -11,6 +11,8 @@ use super::Error;
 
 /// The stylesheet of all pages.
 pub const STYLE: &str = include_str!("../../style/style.css");
+/// The script of the forms that take a file.
+pub const FILE_SIZE_SCRIPT: &str = include_str!("../../style/file_size.js");
 /// The icon of all pages.
 pub const ICON: &str = include_str!("../../style/icon.svg");
 

@@ -107,7 +107,9 @@ impl PageRequest {
         let form = match (is_post, takes_file) {
             (false, _) => SubmittedForm::default(),
             (true, true) => context.form_with_file_within(MAX_FORM).await?,
-            (true, false) => SubmittedForm { fields: context.form_within(MAX_FORM)?, file: None },
+            (true, false) => {
+                SubmittedForm { fields: context.form_within(MAX_FORM)?, ..SubmittedForm::default() }
+            }
         };
         let request = Self { context, form, cookie, is_new };
         let keys = request.context.signing_keys();
