@@ -56,6 +56,27 @@ export async function forCandidates(world) {
     await page.getByLabel("Note").fill("Hello,\nI would like to join.");
     await page.locator("input[type=file]").setInputFiles({ ...RESUME, name: "سيرة ذاتية 2026.pdf" });
     assert.equal(await visitor.press("Submit application"), 422);
+    assert.ok(await page.getByText("Attached: سيرة ذاتية 2026.pdf").isVisible());
+  });
+  await look("careers-job-file-too-large", async () => {
+    await visitor.go(job);
+    await page.locator("input[type=file]").setInputFiles(LARGE_RESUME);
+    assert.ok(await page.getByText(/^Your file is larger than 4 MB/).isVisible());
+  });
+  await look("careers-job-arabic", async () => {
+    const role = {
+      title: "مهندس Rust أول 2026",
+      department: "الهندسة",
+      location: "عمّان",
+      description: "نبحث عن مهندس Rust.\n\n- خبرة خمس سنوات\n- Rust و AWS",
+    };
+    await visitor.go(`${PORTAL}/${(await post(service, key, role)).slug}`);
+    for (const part of [page.getByRole("heading", { level: 1 }), page.locator(".text")]) {
+      assert.equal(await part.evaluate((element) => getComputedStyle(element).direction), "rtl");
+    }
+    await page.getByLabel("Name", { exact: true }).fill("محمد علي");
+    const direction = await page.getByLabel("Name", { exact: true }).evaluate((field) => getComputedStyle(field).direction);
+    assert.equal(direction, "rtl");
   });
   await look("careers-received", async () => {
     await apply(visitor, job);

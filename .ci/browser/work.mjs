@@ -79,8 +79,10 @@ export async function visit(world, options = {}) {
   await look("work-resume", async () => {
     await page.getByLabel("E-mail address").fill("dee@people.example");
     await page.getByLabel("Resume file").setInputFiles(RESUME);
-    const shown = page.waitForResponse((response) => response.url().startsWith(service.files));
     assert.equal(await visitor.press("Add candidate"), 303);
+    assert.equal(await page.locator("iframe").count(), 0, "a stranger's file is shown only on a click");
+    const shown = page.waitForResponse((response) => response.url().startsWith(service.files));
+    await page.getByRole("link", { name: "Show the resume here" }).click();
     await page.getByTitle("Resume of Dee").scrollIntoViewIfNeeded();
     const headers = await (await shown).allHeaders();
     assert.equal(headers["content-type"], "application/pdf");

@@ -66,7 +66,7 @@ async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() 
         assert!(policy.contains("style-src 'self' 'sha256-"), "{policy}");
     }
     let page = visitor.get("/careers/acme").await.expect(200);
-    assert!(page.text.contains("<p class=\"lead\">We build rockets.</p>"));
+    assert!(page.text.contains("<p class=\"lead\" dir=\"auto\">We build rockets.</p>"));
     assert!(visitor.get("/careers/acme/jobs.json").await.body["organization"] == "Acme Rockets");
     let rejected = job.apply(&api, &tests::browser::Form::default()).await.expect(422);
     assert!(rejected.text.contains("How Acme Rockets uses your data"));
@@ -274,7 +274,7 @@ async fn an_uploaded_logo_is_shown_under_a_url_that_changes_with_it() {
     browser.post(PATH, &with("name", "Acme Boats")).await.expect(303);
     for path in ["/careers/acme", &job.path, "/careers/acme/unknown"] {
         let page = visitor.get(path).await;
-        let shown = format!("<img src=\"{src}\" alt=\"\" width=\"40\" height=\"40\">");
+        let shown = format!("<img src=\"{src}\" alt=\"\" height=\"32\">");
         assert!(page.text.contains(&shown) && page.text.contains("Acme Boats"), "{}", page.text);
         assert!(!page.text.contains("cdn.example"), "{}", page.text);
         let policy = page.header("content-security-policy");

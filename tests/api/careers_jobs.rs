@@ -24,7 +24,8 @@ fn facts(page: &Response) -> Vec<(String, String)> {
 
 /// Returns the markup of the section with this heading.
 fn section<'p>(page: &'p Response, heading: &str) -> Option<&'p str> {
-    page.text.split_once(&format!("<h2>{heading}</h2>\n"))?.1.split("</section>").next()
+    let opening = format!("<h2>{heading}</h2>\n<div class=\"text\" dir=\"auto\">\n");
+    page.text.split_once(&opening)?.1.split("</div>").next()
 }
 
 #[tokio::test]
@@ -69,7 +70,7 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
             fact("Posted", "3 days ago"),
         ]
     );
-    assert!(page.text.contains("<h1>Cook &#38; &#34;Baker&#34; &#60;/script&#62;</h1>"), "{}", page.text);
+    assert!(page.text.contains(">Cook &#38; &#34;Baker&#34; &#60;/script&#62;</h1>"), "{}", page.text);
     assert!(page.text.contains("<time datetime=\"2026-11-20\">3 days ago</time>"));
     assert!(!page.text.contains("internal") && !page.text.contains("For us alone"));
     let about = section(&page, "About the job").unwrap();
@@ -190,8 +191,63 @@ async fn the_descriptions_for_search_engines_contain_no_markdown() {
     let page = read(&api, &cook.path()).await.expect(200);
     for marker in ["name=\"description\" content=\"", "property=\"og:description\" content=\""] {
         let text = value(&page, marker).unwrap();
-        assert_eq!(text, "About us Tasks:cook and bake nothing soup stew menu a b c d", "{marker}");
+        assert_eq!(text, "About us Tasks:cook and bake nothing soup stew menu", "{marker}");
     }
+}
+
+/// Search engines get the whole text, as it is on the page. What comes last matters as much.
+#[tokio::test]
+async fn the_structured_data_has_the_whole_description() {
+    let api = TestApi::new().await;
+    let (description, requirements) = ("説明を読む。".repeat(3_000), "条件を満たす。".repeat(2_800));
+    let role = json!({ "title": "Cook", "location": "東京", "description": description });
+    let cook = Vacancy::open(&api, role).await;
+    api.patch(&cook.posting_path(), json!({ "requirements": requirements })).await.expect(200);
+    let page = read(&api, &cook.path()).await.expect(200);
+    let whole = json_ld(&page).unwrap()["description"].as_str().unwrap().to_owned();
+    assert_eq!(whole, format!("<p>{description}</p>\n\n<p>{requirements}</p>\n"));
+}
+
+#[tokio::test]
+async fn a_page_without_running_text_has_no_description_for_search_engines() {
+    let api = TestApi::new().await;
+    for description in [json!(null), json!("| a |\n|---|\n| b |"), json!("```\nlet a;\n```")] {
+        let role = json!({ "title": "Cook", "description": description });
+        let page = read(&api, &Vacancy::open(&api, role).await.path()).await.expect(200);
+        assert!(
+            !page.text.contains("name=\"description\"") && !page.text.contains("og:description"),
+            "{}",
+            page.text
+        );
+        assert!(page.text.contains("property=\"og:title\""));
+    }
+}
+
+/// A browser lays out each text in its own direction.
+#[tokio::test]
+async fn titles_texts_and_fields_have_their_own_direction() {
+    let api = TestApi::new().await;
+    let role = json!({
+        "title": "مهندس Rust 2026", "description": "نبحث عن مهندس Rust.", "department": "الهندسة", "location": "عمّان"
+    });
+    let engineer = Vacancy::open(&api, role).await;
+    let page = read(&api, &engineer.path()).await.expect(200);
+    for part in [
+        "<h1 dir=\"auto\">مهندس Rust 2026</h1>",
+        "<dd dir=\"auto\">الهندسة</dd>",
+        "<dd dir=\"auto\">عمّان</dd>",
+        "<div class=\"text\" dir=\"auto\">\n<p>نبحث عن مهندس Rust.</p>",
+        "<input id=\"name\" name=\"name\" type=\"text\" value=\"\" dir=\"auto\"",
+        "<textarea id=\"note\" name=\"note\" rows=\"5\" dir=\"auto\"",
+    ] {
+        assert!(page.text.contains(part), "{part} in {}", page.text);
+    }
+    // E-mail addresses, telephone numbers and links are written from left to right in every language.
+    assert!(!page.text.contains("type=\"email\" value=\"\" dir"));
+    let list = read(&api, "/careers/acme").await.expect(200);
+    let title = format!("<h2 dir=\"auto\"><a href=\"{}\">مهندس Rust 2026</a></h2>", engineer.path());
+    assert!(list.text.contains(&title) && list.text.contains("<bdi>عمّان</bdi>"), "{}", list.text);
+    assert!(list.text.contains("<link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg"), "{}", list.text);
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn a_posting_with_the_title_privacy_has_another_path() {
         let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": title } })).await.expect(201);
         assert_eq!(posted.string("/job_posting/slug"), slug);
         let page = Browser::new(&api).get(&format!("/careers/acme/{slug}")).await.expect(200);
-        assert!(page.text.contains(&format!("<h1>{title}</h1>")));
+        assert!(page.text.contains(&format!("<h1 dir=\"auto\">{title}</h1>")));
     }
     let role = api.post("/api/v1/roles", json!({ "title": "PRIVACY" })).await.expect(201).number("/id");
     let posting = api.post("/api/v1/job_postings", json!({ "role_id": role })).await.expect(201);

@@ -142,7 +142,7 @@ async fn all_problems_of_a_form_with_a_file_are_shown_and_what_was_typed_is_kept
     let page = browser.get(NEW).await.expect(200);
     let limit = "data-largest=\"4194304\" data-too-large=\"Resume file must be at most 4 MB.\"";
     assert!(
-        page.text.contains("at most 4600000 bytes") && page.text.contains("smaller file"),
+        page.text.contains(limit) && page.text.contains("<script src=\"/dashboard/script.js?v="),
         "{}",
         page.text
     );
@@ -270,37 +270,50 @@ async fn only_a_pdf_in_the_bucket_is_shown_in_a_frame_and_only_that_page_allows_
     let browser = member(&api, ACME).await;
     let id = add(&browser, PDF).await;
     let path = format!("/dashboard/candidates/{id}");
-    let page = browser.get(&path).await.expect(200);
+    // A stranger's file is shown only to a member who asks for it.
+    let offered = browser.get(&path).await.expect(200);
+    let link = format!("<a class=\"button\" href=\"{path}?preview=yes#resume\">Show the resume here</a>");
+    assert!(offered.text.contains(&link) && !offered.text.contains("<iframe"), "{}", offered.text);
+    assert!(!offered.header("content-security-policy").contains("frame-src"));
+    let from_list = browser.get(&format!("{path}?list=newest")).await.expect(200);
+    let kept = from_list.text.split("Show the resume here").next().unwrap().rsplit("href=\"").next().unwrap();
+    assert!(kept.starts_with(&format!("{path}?")) && kept.contains("preview=yes#resume"), "{kept}");
+    let shown = format!("{path}?preview=yes");
+    let page = browser.get(&shown).await.expect(200);
     let policy = page.header("content-security-policy");
     let frame =
         page.text.split_once("<iframe").and_then(|(_, rest)| rest.split('>').next()).expect("a frame");
     assert!(!frame.contains("sandbox") && frame.contains("title=\"Resume of Ada\""), "{frame}");
     let url = tests::browser::plain(frame.split("src=\"").nth(1).unwrap().split('"').next().unwrap());
-    let origin = url::Url::parse(&url).unwrap().origin().ascii_serialization();
+    // Without the list of pages, and as wide as the frame.
+    let url = url.strip_suffix("#navpanes=0&view=FitH").unwrap();
+    let origin = url::Url::parse(url).unwrap().origin().ascii_serialization();
     assert!(policy.contains(&format!("; frame-src {origin}; ")), "{policy}");
-    let shown = download(&url).await.expect(200);
+    let file = download(url).await.expect(200);
     assert_eq!(
-        (shown.text.as_bytes(), shown.header("content-type"), shown.header("content-disposition")),
+        (file.text.as_bytes(), file.header("content-type"), file.header("content-disposition")),
         (PDF, "application/pdf", "inline")
     );
+    // Nothing in the response forbids the frame.
+    assert_eq!((file.header("x-frame-options"), file.header("content-security-policy")), ("", ""));
     // The link is for this file and this way to show it, for an hour.
     download(&url.replace("application%2Fpdf", "text%2Fhtml")).await.expect(403);
     download(&url.replace(".pdf?", ".txt?")).await.expect(403);
     let other = browser.get("/dashboard/candidates").await.expect(200);
     assert!(!other.header("content-security-policy").contains("frame-src"));
     api.clock.set("2026-11-20T10:31:00Z");
-    download(&url).await.expect(403);
+    download(url).await.expect(403);
     for content in [docx(&[]), b"%PDF in a text file".to_vec()] {
         browser.post_file(&format!("{path}/edit"), &ADA, &content).await.expect(303);
-        let page = browser.get(&path).await.expect(200);
-        assert!(!page.text.contains("<iframe"), "{}", page.text);
+        let page = browser.get(&shown).await.expect(200);
+        assert!(!page.text.contains("<iframe") && !page.text.contains("Show the resume"), "{}", page.text);
         assert!(
             page.text.contains("View file") && !page.header("content-security-policy").contains("frame-src")
         );
     }
     let foreign = "https://example.com/resumes/1/live/cv.pdf";
     api.patch(&format!("/api/v1/candidates/{id}"), json!({ "resume_url": foreign })).await.expect(200);
-    let page = browser.get(&path).await.expect(200);
+    let page = browser.get(&shown).await.expect(200);
     assert!(page.text.contains(foreign) && !page.text.contains("<iframe"), "{}", page.text);
 }
 

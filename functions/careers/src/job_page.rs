@@ -85,7 +85,7 @@ impl PostedJob {
             salary: content.salary.words(),
             age: age(Day::of(since).date(), Day::of(context.now()).date()),
             date,
-            description_text: excerpt(&descriptions::plain(description.unwrap_or_default())),
+            description_text: excerpt(&descriptions::running_text(description.unwrap_or_default())),
             description: description_html,
             requirements: requirements_html,
             json_ld,

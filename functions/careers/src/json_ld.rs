@@ -3,11 +3,6 @@
 use serde_json::{Value, json};
 use shared::model::{Country, EmploymentType, Salary, SalaryRange};
 
-use shared::descriptions::shortened;
-
-/// The maximum length of a description, in bytes. Longer descriptions are shortened; the page shows them in full.
-const MAX_DESCRIPTION: usize = 12_000;
-
 /// An opening that accepts applications.
 pub(crate) struct JobPosting<'p> {
     /// The title.
@@ -58,7 +53,7 @@ impl JobPosting<'_> {
             "@context": "https://schema.org/",
             "@type": "JobPosting",
             "title": self.title,
-            "description": shortened(self.description_html, MAX_DESCRIPTION),
+            "description": self.description_html,
             "datePosted": self.date_posted,
             "hiringOrganization": organization,
             "identifier": {

@@ -22,6 +22,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) portal: &'p str,
     /// The path or the URL of the organization's logo.
     pub(crate) logo_src: Option<&'p str>,
+    /// The URL of the icon of an organization without a logo.
+    pub(crate) icon: &'p str,
     /// The absolute URL of the organization's logo.
     pub(crate) logo_url: Option<String>,
     /// The organization's colours: an inline stylesheet that sets `--accent` and `--on-accent` for light and dark mode.
@@ -161,7 +163,7 @@ pub(crate) struct JobPage<'p> {
     pub(crate) requirements: Option<String>,
     /// Structured data for search engines: JSON from [`crate::json_ld`].
     pub(crate) json_ld: Option<String>,
-    /// The beginning of the description, at most 200 characters of plain text.
+    /// The beginning of the description, at most 200 characters of plain text; empty if there is no text.
     pub(crate) description_text: String,
     /// The application form, unless applications are paused.
     pub(crate) applications: Applications<'p>,
@@ -353,7 +355,7 @@ fn country_beside(location: Option<&str>, country: Option<&'static str>) -> Opti
 }
 
 /// Percent-encodes a query value: everything except unreserved characters (RFC 3986).
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut query, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             query.push(char::from(byte));

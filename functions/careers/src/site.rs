@@ -7,7 +7,10 @@ use shared::resources::posting::logo_path;
 use url::Url;
 
 use crate::assets::style_version;
-use crate::pages::{Layout, UnknownJobPage, UnknownOrganizationPage};
+use crate::pages::{Layout, UnknownJobPage, UnknownOrganizationPage, encoded};
+
+/// The accent of the stylesheet.
+const DEFAULT_ACCENT: &str = "#3448c5";
 
 /// A career site and the values that its pages share.
 pub(crate) struct Site {
@@ -16,6 +19,8 @@ pub(crate) struct Site {
     portal: String,
     /// The path of the uploaded logo, or the URL of another one.
     logo_src: Option<String>,
+    /// The URL of the icon of pages without a logo.
+    icon: String,
     base_url: String,
     theme: Option<String>,
 }
@@ -31,6 +36,7 @@ impl Site {
                 (Some(hash), _) => Some(logo_path(&career.slug, hash)),
                 (None, address) => address.as_ref().map(|address| address.as_str().to_owned()),
             },
+            icon: icon(career.branding.name.as_str(), career.branding.accent),
             base_url: context.base_url().to_owned(),
             theme: career.branding.accent.map(theme),
             career,
@@ -76,6 +82,7 @@ impl Site {
             organization: self.name(),
             portal: &self.portal,
             logo_src: self.logo_src.as_deref(),
+            icon: &self.icon,
             logo_url: self.logo_url(),
             theme: self.theme.as_deref(),
             canonical: path.map(|path| self.url(path)),
@@ -90,7 +97,7 @@ impl Site {
         page: &impl askama::Template,
         others: &Sources<'_>,
     ) -> Result<Reply<Html>, Error> {
-        // Without a logo, pages use an empty `data:` icon.
+        // Without a logo, the icon is a `data:` URL.
         let logo = match self.logo_src.as_deref() {
             Some(src) if src.starts_with('/') => None,
             src => Some(src.and_then(origin).unwrap_or_else(|| "data:".to_owned())),
@@ -109,6 +116,23 @@ impl Site {
 pub(crate) fn unknown_organization() -> Result<Reply<Html>, Error> {
     let page = Reply::page(&UnknownOrganizationPage { style_version: style_version() })?;
     Ok(page.using(&Sources { image: Some("data:"), ..Sources::default() }).with_status(404))
+}
+
+/// Returns the URL of a picture with the first letter of the organization's name, in its colour.
+fn icon(name: &str, accent: Option<Accent>) -> String {
+    let (paper, ink) = accent.map_or_else(
+        || (DEFAULT_ACCENT.to_owned(), "#fff".to_owned()),
+        |accent| (accent.on_light().to_string(), accent.on_light().text_on().to_string()),
+    );
+    // Only letters and digits, so that nothing needs to be escaped in XML.
+    let letter = name.chars().find(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().to_string());
+    let svg = format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='7' fill='{paper}'/>\
+         <text x='16' y='23' font-family='sans-serif' font-size='20' font-weight='700' text-anchor='middle' \
+         fill='{ink}'>{}</text></svg>",
+        letter.unwrap_or_default()
+    );
+    format!("data:image/svg+xml,{}", encoded(&svg))
 }
 
 /// Returns an inline stylesheet with the organization's colour for light and dark pages.
@@ -135,9 +159,27 @@ mod tests {
         let backgrounds =
             STYLE.lines().filter_map(|line| line.trim().strip_prefix("--paper: ")?.strip_suffix(';'));
         assert_eq!(backgrounds.collect::<Vec<_>>(), ["#fff", &Colour::INK.to_string()]);
+        assert!(STYLE.contains(&format!("  --accent: {DEFAULT_ACCENT};")));
         let theme = theme("#2450d3".parse().unwrap());
         assert!(theme.starts_with(":root{--accent:#2450d3;--on-accent:#ffffff}@media"), "{theme}");
         assert!(!theme.contains(['<', '>', '&', '"', '\'']), "the theme must not need escaping: {theme}");
+    }
+
+    #[test]
+    fn an_icon_has_the_first_letter_of_the_name_and_needs_no_escaping() {
+        for (name, letter) in [
+            ("acme", ">A<"),
+            ("«Ünal» AG", ">%C3%9C<"),
+            ("<b>&'\"", ">B<"),
+            ("!", "><"),
+            ("日本", ">%E6%97%A5<"),
+        ] {
+            let icon = icon(name, "#2450d3".parse().ok());
+            let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%:/+,".contains(&byte);
+            assert!(icon.bytes().all(safe) && icon.contains("%232450d3"), "{icon}");
+            let (written, letter) = (icon.replace("%3E", ">").replace("%3C", "<"), format!("{letter}/text>"));
+            assert!(written.replace("%2F", "/").contains(&letter), "{written}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn layout(text: &str) -> Layout<'_> {
         organization: text,
         portal: PORTAL,
         logo_src: Some(text),
+        icon: text,
         logo_url: Some(text.to_owned()),
         theme: Some(text),
         canonical: Some(https(text)),

@@ -7,14 +7,15 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
-    Source, Stage, Submission, Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress, grouped,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ResumeFile, ScreenResult,
+    ScreenStatus, Source, Stage, Submission, Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
+    grouped,
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
 use shared::store::{CandidateList, Paging};
 
-use crate::candidate_list::{ListLinks, ListPage, Listing, least_score};
+use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
 use crate::dates::{self, Time, Zone};
@@ -115,8 +116,8 @@ struct CandidatePage<'p> {
     resume_url: Option<&'p str>,
     /// Whether the resume is a file in our bucket.
     has_resume_file: bool,
-    /// The URL that shows the resume, if it is a PDF in our bucket.
-    preview: Option<String>,
+    /// The resume, if it is a PDF in our bucket.
+    preview: Option<Preview>,
     /// Whether members can upload a resume.
     takes_files: bool,
     stage: Stage,
@@ -130,6 +131,14 @@ struct CandidatePage<'p> {
     consents: Vec<ConsentRow>,
     /// Newest first.
     history: Vec<TouchpointRow<'p>>,
+}
+
+/// A resume that browsers can show. A file of a stranger is shown only to members who ask for it.
+enum Preview {
+    /// The path of the page that shows it.
+    Offered(String),
+    /// Its URL.
+    Shown(String),
 }
 
 struct NoteRow<'p> {
@@ -321,13 +330,11 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     let bucket = context.providers().resumes();
     let preview = match (bucket, &profile.resume) {
-        (Some(bucket), Some(Resume::File(file))) if file.is_pdf() => {
-            let url = bucket.preview_url(file.key(), context.now()).await;
-            url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed")).ok()
-        }
+        (Some(bucket), Some(Resume::File(file))) if file.is_pdf() => preview(&request, bucket, file).await?,
         _ => None,
     };
-    let origin = bucket.filter(|_| preview.is_some()).map(Bucket::origin);
+    let is_shown = matches!(preview, Some(Preview::Shown(_)));
+    let origin = bucket.filter(|_| is_shown).map(Bucket::origin);
     let sources = Sources { frame: origin.as_deref(), ..Sources::default() };
     let page = Reply::page(&CandidatePage {
         layout: Layout::of(&request, Section::Candidates),
@@ -354,6 +361,24 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         history: history.collect(),
     })?;
     Ok(page.using(&sources))
+}
+
+/// Returns the preview of a PDF: the file if the member asks for it, and otherwise the way to ask. There is no frame with
+/// `sandbox`, because Chromium's viewer does not run in one.
+async fn preview(
+    request: &MemberRequest,
+    bucket: &Bucket,
+    file: &ResumeFile,
+) -> Result<Option<Preview>, Error> {
+    let context = &request.context;
+    if context.query().non_empty("preview").is_none() {
+        let page = candidate_path(request, context.id()?);
+        let separator = if page.contains('?') { '&' } else { '?' };
+        return Ok(Some(Preview::Offered(format!("{page}{separator}preview=yes#resume"))));
+    }
+    let url = bucket.preview_url(file.key(), context.now()).await;
+    let url = url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed"));
+    Ok(url.ok().map(Preview::Shown))
 }
 
 /// Returns the form that the applicant submitted.

@@ -35,8 +35,29 @@ fn with_relation(event: Event<'_>) -> Event<'_> {
 /// Converts a description to plain text: one line for each paragraph, list item and line break, with single spaces
 /// between words.
 pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for event in elements(text, usize::MAX) {
+    plain_text(elements(text, usize::MAX))
+}
+
+/// Converts a description to plain text without tables and code blocks, which make no sense as running text.
+pub fn running_text(text: &str) -> String {
+    let mut depth = 0;
+    plain_text(elements(text, usize::MAX).into_iter().filter(|event| {
+        let is_block = |tag| matches!(tag, TagEnd::Table | TagEnd::CodeBlock);
+        match event {
+            Event::Start(tag) if is_block(tag.to_end()) => depth += 1,
+            Event::End(tag) if is_block(*tag) => {
+                depth -= 1;
+                return false;
+            }
+            _ => {}
+        }
+        depth == 0
+    }))
+}
+
+fn plain_text<'t>(events: impl IntoIterator<Item = Event<'t>>) -> String {
+    let mut plain = String::new();
+    for event in events {
         match event {
             Event::Text(text) | Event::Code(text) => plain.push_str(&text),
             Event::Start(tag) => plain.push_str(separator(tag.to_end())),
@@ -49,7 +70,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Shortens HTML from [`html`] to at most `max` bytes, which must be at least a few hundred. Open elements are closed.
-pub fn shortened(html: &str, max: usize) -> String {
+fn shortened(html: &str, max: usize) -> String {
     /// The number of bytes reserved for closing open elements.
     const ROOM: usize = 256;
     if html.len() <= max {
@@ -95,6 +116,14 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
     use std::time::Duration;
+
+    #[test]
+    fn running_text_has_no_tables_and_no_code_blocks() {
+        let text = "One `two`\n\n| a | b |\n|---|---|\n| c | d |\n\n- three\n\n      indented\n\n```\nlet a;\n```\n\n\
+                    four";
+        assert_eq!(running_text(text), "One two\nthree\nfour");
+        assert_eq!(running_text("| a |\n|---|\n| c |"), "");
+    }
 
     #[test]
     fn markdown_is_converted_to_html() {
