@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from generated.rolecall_client import AuthenticatedClient
 from generated.rolecall_client.api.applications import show_application as application
 from generated.rolecall_client.api.candidates import show_candidate as candidate
+from generated.rolecall_client.api.candidates import show_submission as submission
 from generated.rolecall_client.api.careers import list_jobs as jobs
 from generated.rolecall_client.api.careers import show_sitemap as sitemap
 from generated.rolecall_client.api.channels import show_channels as channels
@@ -31,6 +32,7 @@ from generated.rolecall_client.models import (
     Role,
     RoleStats,
     RpcAnswer,
+    Submission,
     VoiceScreenDetail,
     WebhookEndpoint,
 )
@@ -60,6 +62,7 @@ show_organization = returns(Organization, organization.sync)
 show_role = returns(Role, role.sync)
 show_role_stats = returns(RoleStats, role_stats.sync)
 show_sitemap = returns(str, sitemap.sync)
+show_submission = returns(Submission, submission.sync)
 show_voice_screen = returns(VoiceScreenDetail, voice_screen.sync)
 show_webhook_endpoint = returns(WebhookEndpoint, webhook_endpoint.sync)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TypeVar, assert_never
 
+import httpx
 from conditional import (
     list_jobs,
     role_version,
@@ -22,6 +23,7 @@ from conditional import (
     show_organization,
     show_role_stats,
     show_sitemap,
+    show_submission,
     show_voice_screen,
     show_webhook_endpoint,
 )
@@ -136,8 +138,11 @@ from generated.rolecall_client.models import (
     NoteAddedTouchpoint,
     NoteDeletedTouchpoint,
     OAuthError,
+    OfferedAcceptedTouchpoint,
+    OfferedDismissedTouchpoint,
     Period,
     Plan,
+    ReappliedTouchpoint,
     ReceiveVoiceWebhookProvider,
     RejectedTouchpoint,
     Rejection,
@@ -195,6 +200,9 @@ def summary(
     | HiredTouchpoint
     | NoteAddedTouchpoint
     | NoteDeletedTouchpoint
+    | OfferedAcceptedTouchpoint
+    | OfferedDismissedTouchpoint
+    | ReappliedTouchpoint
     | RejectedTouchpoint
     | ScreenCancelledTouchpoint
     | ScreenCompletedTouchpoint
@@ -209,8 +217,11 @@ def summary(
         case CreatedTouchpoint(detail=detail):
             return f"created ({detail.source})"
         case AppliedTouchpoint(detail=detail):
-            note = detail.submission.note if detail.submission else None
-            return f"applied for {detail.role_id}: {note}"
+            return f"applied for {detail.role_id}, form {detail.submission_id}"
+        case ReappliedTouchpoint(detail=detail):
+            return f"applied again, form {detail.submission_id}"
+        case OfferedAcceptedTouchpoint(detail=detail) | OfferedDismissedTouchpoint(detail=detail):
+            return f"decided about {detail.application_id}"
         case UpdatedTouchpoint(detail=detail):
             return f"updated {', '.join(detail.fields)}"
         case StageChangedTouchpoint(detail=detail):
@@ -330,6 +341,12 @@ consent = done(create_consent.sync(grace.id, client=client, body=recording))
 assert consent.actor == actor
 refused = done(show_candidate(grace.id, client=client))
 assert refused.consents == [consent] and summary(refused.touchpoints[0]) == "recording: False"
+form = {"name": grace.name, "email": grace.email, "note": "Once more.", "consent": "yes"}
+assert httpx.post(f"{posted.job_posting.public_url}/apply", data=form).status_code == 303
+reapplied = done(show_candidate(grace.id, client=client)).touchpoints[0]
+assert isinstance(reapplied, ReappliedTouchpoint)
+submitted = done(show_submission(grace.id, reapplied.detail.submission_id, client=client))
+assert submitted.note == "Once more."
 alan = done(create_candidate.sync(client=client, body=NewCandidate(name="Alan Turing", email="alan@example.com")))
 reason = SetLegalHold(reason="A lawsuit is pending.")
 hold = done(set_legal_hold.sync(alan.id, client=client, body=reason)).legal_hold

@@ -88,7 +88,12 @@ function summary(touchpoint: Touchpoint): string {
     case "created":
       return `created (${touchpoint.detail.source})`;
     case "applied":
-      return `applied for ${String(touchpoint.detail.role_id)}${touchpoint.detail.submission?.note ?? ""}`;
+      return `applied for ${String(touchpoint.detail.role_id)}, form ${String(touchpoint.detail.submission_id ?? "none")}`;
+    case "reapplied":
+      return `applied again, form ${String(touchpoint.detail.submission_id)}`;
+    case "offered_accepted":
+    case "offered_dismissed":
+      return `${touchpoint.kind} ${String(touchpoint.detail.application_id)}`;
     case "updated":
       return `updated ${touchpoint.detail.fields.join(", ")}`;
     case "stage_changed":
@@ -236,6 +241,14 @@ assert.deepEqual(consent.actor, actor);
 const refused = done(await api.GET("/api/v1/candidates/{id}", { params: candidate }));
 assert.deepEqual(refused.consents, [consent]);
 assert.deepEqual(refused.touchpoints.map(summary).slice(0, 1), ["recording: false"]);
+const form = new URLSearchParams({ name: grace.name, email: grace.email, note: "Once more.", consent: "yes" });
+const sent = await fetch(`${posted.job_posting.public_url}/apply`, { method: "POST", body: form, redirect: "manual" });
+assert.equal(sent.status, 303);
+const [reapplied] = done(await api.GET("/api/v1/candidates/{id}", { params: candidate })).touchpoints;
+assert(reapplied?.kind === "reapplied");
+const formPath = { path: { id: grace.id, submission_id: reapplied.detail.submission_id } };
+const formRoute = "/api/v1/candidates/{id}/submissions/{submission_id}";
+assert.equal(done(await api.GET(formRoute, { params: formPath })).note, "Once more.");
 const alan = done(await api.POST("/api/v1/candidates", { body: { name: "Alan Turing", email: "alan@example.com" } }));
 const mistaken = { path: { id: alan.id } };
 const held = done(

@@ -21,6 +21,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("GET /api/v1/candidates", 2),
     ("GET /api/v1/candidates/{id}", 3),
     ("GET /api/v1/candidates/{id}/notes", 3),
+    ("GET /api/v1/candidates/{id}/submissions/{submission_id}", 3),
     ("GET /api/v1/candidates/{id}/touchpoints", 3),
     // With the entry in the audit log.
     ("GET /api/v1/candidates/{id}/export", 7),

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
-use crate::careers_applications::{Job, find, form, kinds, list};
+use crate::careers_applications::{Job, find, form, kinds, list, submission};
 use crate::dashboard_access::is_write;
 
 /// A small PDF.
@@ -211,7 +211,10 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
             candidate.body["touchpoints"][0]["detail"],
             json!({ "fields": ["resume_url"], "resume_url": url })
         );
-        assert_eq!(candidate.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
+        let submitted = submission(&api, &candidate, 1).await;
+        assert_eq!(submitted.string("/resume_url"), "https://example.com/cv");
+        assert_eq!(submitted.body["resume_file_id"], candidate.body["applications"][0]["resume_file_id"]);
+        assert!(submitted.body["resume_file_id"].is_u64());
         assert_eq!(candidate.string("/updated_at"), "2026-11-20T09:31:00Z");
         let file = download(url).await.expect(200);
         assert_eq!(file.text, String::from_utf8_lossy(&content), "{extension}");
@@ -722,7 +725,8 @@ async fn the_application_form_takes_the_resume() {
     let candidate = find(&api, "ada@example.com").await;
     assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
     assert_eq!(candidate.string("/touchpoints/0/actor/type"), "career_page");
-    assert_eq!(candidate.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
+    let submitted = submission(&api, &candidate, 1).await;
+    assert_eq!(submitted.string("/resume_url"), "https://example.com/cv");
     let file = download(candidate.string("/resume_url")).await.expect(200);
     assert_eq!((file.text.as_bytes(), file.header("content-type")), (PDF, "application/octet-stream"));
     let disposition = "attachment; filename=\"Ada Lovelace resume.pdf\"";
@@ -731,10 +735,10 @@ async fn the_application_form_takes_the_resume() {
     let (link, _) = applied.header("location").split_once("&attached").unwrap();
     Browser::new(&api).get(&format!("{link}&etag=x")).await.expect(303);
     assert_eq!(find(&api, "ada@example.com").await.text, candidate.text);
-    // Somebody who applies again, or another person with this address, adds a file to the history only.
+    // The file of somebody who applies again, or of another person with this address, does not replace the resume.
     apply_with(&api, &job, &ada, b"Another resume").await.expect(303);
     let again = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&again), ["updated", "updated", "applied", "consent_changed", "created"]);
+    assert_eq!(kinds(&again), ["updated", "reapplied", "updated", "applied", "consent_changed", "created"]);
     assert_eq!(again.string("/resume_url"), candidate.string("/resume_url"));
     let other = again.string("/touchpoints/0/detail/resume_url");
     assert_eq!(download(other).await.expect(200).text, "Another resume");

@@ -85,6 +85,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) other_role: String,
     /// A note about the candidate.
     pub(crate) note: u64,
+    /// The candidate's application, to which a form has offered details.
+    application: String,
     /// A scheduled voice screen of another candidate.
     pub(crate) screen: u64,
     /// A move of the candidate on the role's board.
@@ -151,6 +153,10 @@ impl DashboardFixtures {
         let note = json!({ "text": "Stock note" });
         let notes = format!("/api/v1/candidates/{candidate}/notes");
         let note = api.post(&notes, note).await.expect(201).number("/id");
+        let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
+        let application = detail.number("/applications/0/id");
+        let [id, applied, form] = [candidate, application, 4_716].map(|id| Id::new(id).unwrap());
+        event_fixtures::apply_again(api.store(), acme, id, applied, form, now).await.unwrap();
         let (endpoint, delivery) = (Id::new(4_714).unwrap(), Id::new(4_715).unwrap());
         let url = event_fixtures::WEBHOOK_URL;
         event_fixtures::create_webhook_endpoint(api.store(), acme, endpoint, url, now).await.unwrap();
@@ -166,6 +172,7 @@ impl DashboardFixtures {
             posting,
             other_role: other_role.to_string(),
             note,
+            application: application.to_string(),
             screen,
             board_move: format!("{candidate}.applied.interview"),
             chosen: format!("{candidate}.applied"),
@@ -212,6 +219,9 @@ impl DashboardFixtures {
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
+            "/dashboard/candidates/{id}/offer" => {
+                vec![("action", "accept"), ("application_id", &self.application)]
+            }
             "/dashboard/candidates/{id}/consents" => vec![
                 ("purpose", "recording"),
                 ("granted", "true"),
@@ -506,7 +516,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 44 } else { 49 });
+        assert_eq!(count, if demo == ACME { 45 } else { 50 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");

@@ -21,7 +21,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "BatchGetItem",
             "BatchGetItem",
             "GetItem",
-            // One query for each of the four open stages, and one batch for all candidates.
+            // One query for each of the four open stages and for who has applied again, and one batch for all candidates.
+            "Query",
             "Query",
             "Query",
             "Query",
@@ -49,10 +50,10 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         &["BatchGetItem", "GetItem", "GetItem", "Query", "TransactWriteItems"],
     ),
     ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
-    // The session, the candidate, the entry in the audit log, the notes, the roles and the consents.
+    // The session, the candidate, the entry in the audit log, the notes, the roles, the submitted forms and the consents.
     (
         "GET /dashboard/candidates/{id}",
-        &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query"],
+        &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query", "Query"],
     ),
     ("POST /dashboard/roles/{id}/move", &["BatchGetItem", "BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles/{id}/bulk", &["BatchGetItem", "GetItem", "BatchGetItem", "PutItem"]),
@@ -73,6 +74,11 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("GET /dashboard/candidates/{id}/consents", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/candidates/{id}/consents", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    // The session, the candidate, and the form with the wording of the offered consent.
+    (
+        "POST /dashboard/candidates/{id}/offer",
+        &["BatchGetItem", "GetItem", "BatchGetItem", "TransactWriteItems"],
+    ),
     ("GET /dashboard/candidates/{id}/move", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/candidates/{id}/move", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/candidates/{id}/invite", &["BatchGetItem", "GetItem"]),
@@ -348,7 +354,7 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         ),
         (
             format!("/dashboard/candidates/{}?list=role_id%3D{role}%26stage%3Dapplied", fixtures.candidate),
-            vec!["BatchGetItem", "Query", "PutItem", "Query", "Query", "BatchGetItem", "Query"],
+            vec!["BatchGetItem", "Query", "PutItem", "Query", "Query", "BatchGetItem", "Query", "Query"],
         ),
     ] {
         api.dynamodb.take_calls();

@@ -15,6 +15,7 @@ use tests::dashboard::owner;
 use tests::fake::{FakeResponse, FakeServer};
 use tests::{ACME, Fixtures, TestApi, project, tenant};
 
+use super::careers_applications::{Job, form};
 use super::events::event_types_by_route;
 use super::fake_x::{POST, connected, problem};
 use super::vapi;
@@ -98,6 +99,10 @@ const OUTCOMES: &[(&str, Outcome)] = &[
     ("POST /dashboard/candidates/{id}/move", Makes(&[CandidateStageChanged])),
     ("POST /dashboard/candidates/{id}/notes", Makes(&[NoteCreated])),
     ("POST /dashboard/candidates/{id}/notes/{note_id}/delete", Makes(&[NoteDeleted])),
+    (
+        "POST /dashboard/candidates/{id}/offer",
+        Makes(&[ApplicationUpdated, CandidateConsentRecorded, CandidateUpdated]),
+    ),
     ("POST /dashboard/confirm", Nothing("a fresh sign-in changes a session")),
     ("POST /dashboard/confirmations/{call}", Nothing("the assistant's call that follows makes the events")),
     ("POST /dashboard/mode", Nothing("the choice of a mode is in a cookie")),
@@ -197,6 +202,11 @@ const ELSEWHERE: &[(EventType, &str, &str)] = &[
     (
         ApplicationReopened,
         "a task, after its role was reopened",
+        "event_routes::what_jobs_providers_and_operators_do_makes_events",
+    ),
+    (
+        ApplicationResubmitted,
+        "a form on the career page",
         "event_routes::what_jobs_providers_and_operators_do_makes_events",
     ),
     (
@@ -343,6 +353,10 @@ async fn what_jobs_providers_and_operators_do_makes_events() {
     let mut made = BTreeSet::new();
     // Jobs, the administration, and changes of a status.
     let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    for _ in 0..2 {
+        job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    }
     let Fixtures { role, .. } = Fixtures::new(&api).await;
     api.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
     api.run_tasks().await;

@@ -105,7 +105,7 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     }
     kinds.sort_unstable();
     kinds.dedup();
-    assert_eq!(kinds, ["CONSENT", "HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~FILE"]);
+    assert_eq!(kinds, ["CONSENT", "FILE", "FORM", "HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~FILE"]);
 
     assert_eq!(export.string("/touchpoints/1/detail/notes"), "Would come for more.");
     let screen = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);

@@ -14,6 +14,7 @@ mod budget;
 mod calls;
 mod candidates;
 mod candidates_cost;
+mod careers_again;
 mod careers_applications;
 mod careers_branding;
 mod careers_cost;

@@ -16,6 +16,8 @@ use tests::oauth::{OAuthApp, Tokens, basic_auth, registration};
 use tests::openapi::{DOCUMENT, Example, Refused, document};
 use tests::{ACME, Response, TestApi, project, tenant};
 
+use super::careers_applications::form;
+
 /// The requests and responses of a client that uses every operation once.
 struct Session {
     api: TestApi,
@@ -55,8 +57,9 @@ impl Session {
         self.send("POST /api/v1/voice_screens/{id}/cancel", screen, Value::Null).await;
     }
 
-    /// Records a candidate's consent to the recording of calls.
+    /// The candidate applies again, and then consents to the recording of calls.
     async fn record_consent(&mut self, candidate: u64) {
+        self.apply_again(candidate).await;
         let consent = json!({
             "purpose": "recording",
             "granted": true,
@@ -118,6 +121,19 @@ impl Session {
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
         self.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, Value::Null).await;
+    }
+
+    /// The candidate applies again on the career page. Reads the submitted form.
+    async fn apply_again(&mut self, candidate: u64) {
+        let form = form("Grace Hopper", "grace@example.com").set("phone", "+1 415 555 0132");
+        let form = form.set("note", "I have more experience now.").and("consent_recording", "yes");
+        let sent = Browser::new(&self.api).submit("/careers/acme/data-analyst/apply", &form).await;
+        assert_eq!(sent.status, 303, "{}", sent.text);
+        let history = self.api.get(&format!("/api/v1/candidates/{candidate}/touchpoints?limit=1")).await;
+        let id = history.number("/data/0/detail/submission_id");
+        let path = format!("/api/v1/candidates/{candidate}/submissions/{id}");
+        let key = "GET /api/v1/candidates/{id}/submissions/{submission_id}";
+        self.send_to(key, &path, Value::Null).await;
     }
 
     /// Runs a short hiring process.

@@ -325,13 +325,21 @@ fn logical_id(function: &str) -> String {
 }
 
 /// Actions and patterns that the sample requests below do not use, and the files whose tests fail without them.
-const RARE: [(&str, &[&str], &str); 8] = [
-    ("CandidatesFunction", &["*#SCORED#*", "*#SETTING"], "calls.rs, dashboard_lists.rs"),
-    ("CareersFunction", &["*#PHONE#*", "*#RETENTION#*"], "careers_applications.rs"),
+const RARE: [(&str, &[&str], &str); 9] = [
+    (
+        "CandidatesFunction",
+        &["*#REAPPLIED#*", "*#SCORED#*", "*#SETTING"],
+        "calls.rs, careers_again.rs, dashboard_lists.rs",
+    ),
+    (
+        "CareersFunction",
+        &["*#PHONE#*", "*#REAPPLIED#*", "*#RETENTION#*", "*#SCORED#*"],
+        "careers_again.rs, careers_applications.rs",
+    ),
     (
         "DashboardCandidatesFunction",
-        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "*#SCORED#*"],
-        "dashboard_lists.rs, dashboard_pages.rs",
+        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "*#REAPPLIED#*", "*#SCORED#*"],
+        "careers_again.rs, dashboard_lists.rs, dashboard_pages.rs",
     ),
     (
         "DashboardRolesFunction",
@@ -343,6 +351,7 @@ const RARE: [(&str, &[&str], &str); 8] = [
         &["dynamodb:Query", "index *#AUDIT_ACTION#*", "*#CANDIDATE", "*#RETENTION#*", "MEMBER_EMAIL#*"],
         "audit_log.rs, dashboard_links.rs, dashboard_retention.rs",
     ),
+    ("McpFunction", &["*#REAPPLIED#*"], "careers_again.rs"),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
         "TasksFunction",
@@ -353,6 +362,7 @@ const RARE: [(&str, &[&str], &str); 8] = [
             "*#EXTERNAL_ID#*",
             "*#KEY",
             "*#PHONE#*",
+            "*#REAPPLIED#*",
             "*#SCORED#*",
             "*#SETTING",
             "*#TAG#*",
@@ -360,7 +370,7 @@ const RARE: [(&str, &[&str], &str); 8] = [
             "*#WORD",
             "ATTEMPTS#*",
         ],
-        "calls.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, retention.rs",
+        "calls.rs, careers_again.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, retention.rs",
     ),
     ("VoiceWebhookFunction", &["*#RETENTION#*", "*#SCORED#*"], "pipeline.rs, voice_webhook.rs"),
 ];

@@ -454,6 +454,8 @@ pub struct Fixtures {
     pub screen: u64,
     /// A note about the candidate.
     pub note: u64,
+    /// A form that the candidate submitted.
+    pub submission: u64,
     /// A webhook endpoint.
     pub webhook_endpoint: u64,
     /// A delivery to the endpoint.
@@ -477,13 +479,15 @@ impl Fixtures {
         let note = api.post(&notes, json!({ "text": "x" })).await.expect(201).number("/id");
         let (webhook_endpoint, delivery) = (9_000_000_000_001, 9_000_000_000_002);
         create_webhook_endpoint(api, webhook_endpoint, delivery).await;
-        Self { role, posting, candidate, application, screen, note, webhook_endpoint, delivery }
+        let submission = create_submission(api, candidate, application, role).await;
+        Self { role, posting, candidate, application, screen, note, submission, webhook_endpoint, delivery }
     }
 
     /// Returns the path of a route with the ids of these resources.
     pub fn path(&self, path: &str) -> String {
         let with_id = path.replace("{id}", &self.id(path).to_string());
         let with_id = with_id.replace("{note_id}", &self.note.to_string());
+        let with_id = with_id.replace("{submission_id}", &self.submission.to_string());
         with_id.replace("{delivery_id}", &self.delivery.to_string())
     }
 
@@ -498,6 +502,18 @@ impl Fixtures {
             _ => self.role,
         }
     }
+}
+
+/// Stores a form that a candidate submitted.
+async fn create_submission(api: &TestApi, candidate: u64, application: u64, role: u64) -> u64 {
+    let (submission, now) = (9_000_000_000_003, api.environment.clock.now());
+    let [id, candidate, application, role] =
+        [submission, candidate, application, role].map(|id| Id::new(id).expect("an id"));
+    let form = event_fixtures::submission(id, application, role, now).expect("a form");
+    let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+    transaction.insert_submission(candidate, &form).expect("an item");
+    api.store().commit(transaction).await.expect("a commit");
+    submission
 }
 
 /// Stores an endpoint with a delivery, unless it exists.

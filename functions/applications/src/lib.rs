@@ -4,7 +4,7 @@ use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{ApplicationStatus, AuditAction, Email, Name, Scope, Stage};
-use shared::resources::application::Application;
+use shared::resources::application::{Application, Offered};
 use shared::store::{self, CandidateApplication, StageOrStatus};
 use utoipa::ToSchema;
 
@@ -43,7 +43,7 @@ impl Input for ApplicationFilter {
 
 /// An application with its candidate.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ApplicationDetail {
+pub struct ListedApplication {
     #[serde(flatten)]
     application: Application,
     /// The candidate's name.
@@ -52,11 +52,22 @@ pub struct ApplicationDetail {
     email: Email,
 }
 
+/// An application with its candidate, and with what forms have offered to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationDetail {
+    #[serde(flatten)]
+    application: ListedApplication,
+    /// What forms with the candidate's e-mail address brought, until a member accepts or dismisses it in the dashboard; `null`
+    /// if nothing waits.
+    #[schema(value_type = Option<Offered>)]
+    offered: Option<Offered>,
+}
+
 /// Lists applications, newest first. The filters narrow the list: `role_id`, alone or with `stage` or `status`;
 /// `candidate_id`, `stage` or `status` alone.
 async fn list(
     request: ApiRequest<Listing<ApplicationFilter>>,
-) -> Result<Reply<Collection<ApplicationDetail>>, Error> {
+) -> Result<Reply<Collection<ListedApplication>>, Error> {
     let (filter, page) = request.listing()?;
     check(&filter)?;
     let (store, tenant) = (request.context.store(), request.tenant());
@@ -69,15 +80,16 @@ async fn list(
             .list_applications(tenant, store::ApplicationFilter { role: filter.role_id, state }, &page)
             .await?
     };
-    request.reply(applications, ApplicationDetail::from)
+    request.reply(applications, ListedApplication::from)
 }
 
-/// Returns an application with the candidate's name and e-mail address.
+/// Returns an application with the candidate's name and e-mail address, and with what waits in `offered`.
 async fn show(request: ApiRequest<()>) -> Result<Reply<ApplicationDetail>, Error> {
     let found = request.context.store().find_application(request.tenant(), request.context.id()?).await?;
     let application = found.ok_or(Error::NotFound)?;
     request.input()?;
-    Reply::resource(&application.into())
+    let offered = application.application.offered.clone().map(Offered::from);
+    Reply::resource(&ApplicationDetail { application: application.into(), offered })
 }
 
 /// Fails with 422 if filters cannot be combined.
@@ -97,7 +109,7 @@ fn check(filter: &ApplicationFilter) -> Result<(), Error> {
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation(messages)) }
 }
 
-impl From<CandidateApplication> for ApplicationDetail {
+impl From<CandidateApplication> for ListedApplication {
     fn from(CandidateApplication { application, candidate }: CandidateApplication) -> Self {
         Self {
             application: Application::of(candidate.id, &application),

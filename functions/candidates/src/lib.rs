@@ -2,6 +2,7 @@
 
 use shared::hiring::{
     candidate_detail, candidate_list, candidates, consents, erasure, export, moves, notes, screens,
+    submissions,
 };
 use shared::http::Row;
 use shared::model::{AuditAction, Scope};
@@ -25,6 +26,12 @@ pub fn routes<R: Row>() -> Vec<R> {
             .reading(AuditAction::NotesListed),
         R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
         R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
+        R::new(
+            "GET /api/v1/candidates/{id}/submissions/{submission_id}",
+            Scope::CandidatesRead,
+            submissions::show_submission,
+        )
+        .reading(AuditAction::SubmissionRead),
         R::new("POST /api/v1/candidates/{id}/consents", Scope::CandidatesWrite, consents::create_consent),
         R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, moves::advance),
         R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, moves::reject),

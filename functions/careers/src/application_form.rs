@@ -3,7 +3,7 @@
 use shared::http::Parameters;
 use shared::http::page::Problem;
 use shared::model::{
-    ConsentPurpose, ConsentWording, Country, Email, Name, Notes, Phone, Submission, SubmittedConsent,
+    ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes, Phone, SubmittedConsent,
     TypedPhone, WebAddress, non_blank,
 };
 use shared::services::resumes::{CheckedFile, FileError};
@@ -60,7 +60,7 @@ pub(crate) fn parse(
     file: &Result<Option<CheckedFile>, FileError>,
     lost: bool,
     country: Option<Country>,
-) -> Result<Submission, Vec<Problem>> {
+) -> Result<ApplicationForm, Vec<Problem>> {
     let mut problems = Vec::new();
     if is_cut {
         let sentence = "Your text is too long to be sent as a whole. Please shorten it.";
@@ -113,7 +113,7 @@ pub(crate) fn parse(
     }
     match (name, email) {
         (Some(name), Some(email)) if problems.is_empty() => {
-            Ok(Submission { name, email, phone, phone_as_typed, resume_url, note, consents })
+            Ok(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents })
         }
         _ => Err(problems),
     }

@@ -6,10 +6,10 @@
 use jiff::SignedDuration;
 use shared::http::page::Sources;
 use shared::http::{Error, Html, PublicRequest, Reply, RequestContext, SubmittedForm};
-use shared::model::{ApplicationError, CandidateRecord, Profile, Resume, Source, Submission};
-use shared::services::applying::{Applicant, ApplyError, apply_for};
+use shared::model::{ApplicationError, ApplicationForm, CandidateRecord, Profile, Resume, Source};
+use shared::services::applying::{Applicant, ApplyError, apply_again, apply_for};
 use shared::services::resumes::CheckedFile;
-use shared::store::{CommitError, Transaction, Upload};
+use shared::store::{CommitError, SubmittedWith, Transaction, Upload};
 
 use crate::application_form::{self, lost_file};
 use crate::author::author;
@@ -29,7 +29,8 @@ const POSTING_LIMIT: u64 = 1_000;
 const SITE_LIMIT: u64 = 5_000;
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Submits an application: creates a candidate, or adds the application to the candidate with the same e-mail address.
+/// Submits an application: creates a candidate, or adds the form to the candidate with the same e-mail address, as a new
+/// application or as another form of the one for this role.
 pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     // A form on another site cannot apply in a visitor's name. Browsers without this header still send no cookies.
@@ -152,14 +153,14 @@ fn too_many(job: &PostedJob, seconds: i64, is_of_network: bool) -> Result<Reply<
 async fn submit(
     context: &RequestContext,
     job: &PostedJob,
-    submission: Submission,
+    form: ApplicationForm,
     ticket: &UploadTicket,
 ) -> Result<Upload, Error> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
-    let existing = context.store().find_candidate_by_email(tenant, &submission.email).await?;
+    let existing = context.store().find_candidate_by_email(tenant, &form.email).await?;
     let is_new = existing.is_none();
     let before = existing.unwrap_or_else(|| {
-        let Submission { name, email, phone, resume_url, .. } = submission.clone();
+        let ApplicationForm { name, email, phone, resume_url, .. } = form.clone();
         let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
         let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
         CandidateRecord::new(context.ids().next(), profile, now)
@@ -167,24 +168,29 @@ async fn submit(
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
     let mut transaction = Transaction::new(tenant);
-    let (source, submission) = (Source::CAREER_PAGE, Some(Box::new(submission)));
-    match apply_for(&mut transaction, applicant, &job.role, source, submission, &author(context)) {
-        Ok(_) => {}
-        // Neither the response nor its time may reveal that the candidate has applied before. A file that is uploaded
-        // is added to the history.
-        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => {
-            transaction.require_candidate(&before);
+    let (role, author) = (&job.role, author(context));
+    let applied =
+        apply_for(&mut transaction, applicant, role, Source::CAREER_PAGE, Some(form.clone()), &author);
+    let submitted = match applied {
+        Ok((_, application)) => application.submissions.last().map(|id| (application.id, *id)),
+        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(id))) => {
+            Some((id, apply_again(&mut transaction, &before, id, role, form, &author)?))
         }
+        // Neither the response nor its time may reveal that the candidate is known. A file that is uploaded is added to
+        // the history.
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
             tracing::info!(candidate = candidate_id.get(), "a candidate has too many applications");
             transaction.require_candidate(&before);
+            None
         }
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {
             return Err(CommitError::Stale.into());
         }
         Err(error @ (ApplyError::Consents(_) | ApplyError::Store(_))) => return Err(error.into()),
-    }
-    let upload = Upload { candidate_id, is_new };
+    };
+    let submitted =
+        submitted.map(|(application_id, submission_id)| SubmittedWith { application_id, submission_id });
+    let upload = Upload { candidate_id, is_new, submitted };
     if context.providers().resumes().is_some() {
         let key = ticket.upload_key(job);
         transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;

@@ -2,10 +2,12 @@
 
 use shared::documents::FileKind;
 use shared::http::{Error, RequestContext};
-use shared::model::{CandidateRecord, ResumeFile, Tenant};
+use shared::model::{CandidateRecord, Resume, ResumeFile, SubmittedFile, Tenant, TouchpointKind};
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
 use shared::services::resumes::{self, CheckedFile};
-use shared::store::{CommitError, MaybeErased, StoreError, Transaction, Upload, UploadAttempt};
+use shared::store::{
+    CommitError, MaybeErased, StoreError, SubmittedWith, Transaction, Upload, UploadAttempt,
+};
 
 use crate::author::author;
 use crate::job_page::PostedJob;
@@ -31,7 +33,7 @@ impl<E: Into<Error>> From<E> for ResumeError {
 }
 
 /// Attaches the file that was uploaded with this ticket, if its format is accepted. If the application created the
-/// candidate, the file becomes the candidate's resume. For an existing candidate, only the history has the file.
+/// candidate, the file becomes the candidate's resume. To an existing candidate it is only offered.
 pub(crate) async fn attach(
     context: &RequestContext,
     job: &PostedJob,
@@ -71,7 +73,7 @@ pub(crate) async fn attach(
         }
         Err(error) => return Err(unavailable(&error)),
     }
-    Ok(add(context, tenant, ticket, upload, &before, file).await?)
+    Ok(add(context, tenant, ticket, upload, &before, file, object.bytes.len()).await?)
 }
 
 /// Attaches the file that was sent with an application, after the application was stored.
@@ -91,7 +93,7 @@ pub(crate) async fn attach_sent(
         let found = context.store().find_candidate(tenant, upload.candidate_id).await?;
         // The task of the erasure deletes the file.
         let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
-        match add(context, tenant, ticket, upload, &before, place.clone()).await {
+        match add(context, tenant, ticket, upload, &before, place.clone(), file.size()).await {
             Err(CommitError::Stale) => {}
             result => return Ok(result?),
         }
@@ -107,10 +109,23 @@ async fn add(
     upload: Upload,
     before: &CandidateRecord,
     file: ResumeFile,
+    size: usize,
 ) -> Result<(), CommitError> {
-    let (after, updated) = resumes::attach(before, file, !upload.is_new, context.now());
-    let mut transaction = Transaction::new(tenant);
-    transaction.replace_candidate(before, &after, &author(context).touchpoints([updated]))?;
+    let (author, mut transaction) = (author(context), Transaction::new(tenant));
+    let (after, updated) = match upload.submitted {
+        None => resumes::attach(before, file, true, author.at),
+        Some(SubmittedWith { application_id, submission_id }) => {
+            let resume = Some(Resume::File(file.clone()));
+            let (id, size, created_at) = (author.ids.next(), size as u64, author.at);
+            let file = SubmittedFile { id, application_id, resume: file, size, created_at };
+            let kept = before.applications.iter().any(|one| one.submissions.contains(&submission_id));
+            transaction.insert_submitted_file(upload.candidate_id, kept.then_some(submission_id), &file)?;
+            let fields = if upload.is_new { vec!["resume_url".to_owned()] } else { Vec::new() };
+            let after = before.clone().add_submitted_file(&file, !upload.is_new);
+            (after, TouchpointKind::Updated { fields, resume })
+        }
+    };
+    transaction.replace_candidate(before, &after, &author.touchpoints([updated]))?;
     transaction.delete_upload(&ticket.hash());
     context.store().commit(transaction).await
 }

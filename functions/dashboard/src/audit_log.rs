@@ -328,6 +328,7 @@ const fn verb(action: AuditAction) -> &'static str {
         AuditAction::WebhookEndpointUpdated => "changed the webhook endpoint",
         AuditAction::WebhookEndpointSecretRotated => "replaced the secret of the webhook endpoint",
         AuditAction::WebhookEndpointDeleted => "deleted the webhook endpoint",
+        AuditAction::SubmissionRead => "read an application form of candidate",
     }
 }
 
@@ -377,5 +378,6 @@ const fn label(action: AuditAction) -> &'static str {
         AuditAction::WebhookEndpointUpdated => "Webhook endpoint changed",
         AuditAction::WebhookEndpointSecretRotated => "Secret of a webhook endpoint replaced",
         AuditAction::WebhookEndpointDeleted => "Webhook endpoint deleted",
+        AuditAction::SubmissionRead => "Application form read",
     }
 }

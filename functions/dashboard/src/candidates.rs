@@ -7,13 +7,12 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ResumeFile, ScreenResult,
-    ScreenStatus, Source, Stage, Submission, Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
-    grouped,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
+    Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
-use shared::store::{CandidateList, Paging};
+use shared::store::{Applicant, CandidateList, Paging};
 
 use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
@@ -22,6 +21,7 @@ use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, Pager, id_position, next};
 use crate::sources::{actor, source};
+use crate::submissions::{FormRow, OfferRow, Submissions};
 
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
@@ -78,6 +78,8 @@ pub(crate) struct CandidateRow<'p> {
     pub(crate) tags: Vec<&'p str>,
     /// The score, in a list by score.
     pub(crate) score: Option<u8>,
+    /// Whether the candidate has applied again since the application last moved, in a list of a role.
+    pub(crate) reapplied: bool,
 }
 
 impl<'p> CandidateRow<'p> {
@@ -91,6 +93,7 @@ impl<'p> CandidateRow<'p> {
             added: zone.day(candidate.created_at),
             tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
             score: None,
+            reapplied: false,
         }
     }
 }
@@ -159,6 +162,15 @@ struct ApplicationRow<'p> {
     is_closed: bool,
     source: &'p str,
     applied: Time,
+    /// When the candidate last applied again.
+    reapplied: Option<Time>,
+    /// Whether that was after the last move.
+    is_reapplied: bool,
+    id: u64,
+    /// The URL of the application's resume file.
+    file: Option<WebAddress>,
+    /// What forms brought.
+    offer: Option<OfferRow<'p>>,
 }
 
 struct ScreenRow<'p> {
@@ -182,10 +194,8 @@ struct TouchpointRow<'p> {
     /// Who made the change, with the type of actors that choose their own names.
     actor: String,
     sentence: String,
-    /// The applicant's message.
-    note: Option<&'p str>,
-    /// What the applicant typed as the telephone number, if that is not the number with its country code.
-    phone_as_typed: Option<&'p str>,
+    /// The submitted form.
+    form: Option<FormRow<'p>>,
     /// The URL of the applicant's resume file.
     resume_url: Option<WebAddress>,
 }
@@ -202,11 +212,14 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let least = query.get("least").trim();
     let problem = if least_score(least).is_none() { Some("Enter a score from 0 to 100.") } else { None };
     let paging = shown.place.paging();
-    let (mut by_score, mut scores) = (false, Vec::new());
+    let (mut by_score, mut scores, mut reapplied) = (false, Vec::new(), Vec::new());
     let (candidates, next): (Vec<Candidate>, _) = match &shown.list {
         Listing::Stored(CandidateList::Newest { role, stage }) => {
             let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
             let next = next(&mut listed, |(candidate, _)| id_position(candidate.id));
+            let again =
+                |applicant: &Option<Applicant>| applicant.is_some_and(|applicant| applicant.reapplied);
+            reapplied.extend(listed.items.iter().map(|(_, applicant)| again(applicant)));
             (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
         }
         Listing::Stored(CandidateList::Scored { role, stage, least }) => {
@@ -214,6 +227,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             let next = next(&mut listed, |(_, applicant)| applicant.position());
             by_score = true;
             scores.extend(listed.items.iter().map(|(_, applicant)| applicant.score));
+            reapplied.extend(listed.items.iter().map(|(_, applicant)| applicant.reapplied));
             (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
         }
         Listing::Found { by, text } => find(&request, by, text, &shown.place).await?,
@@ -238,7 +252,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let zone = dates::zone(&request);
     let rows = candidates.iter().enumerate().map(|(index, candidate)| {
         let score = scores.get(index).copied();
-        CandidateRow { score, ..CandidateRow::of(candidate, &zone) }
+        let reapplied = reapplied.get(index).copied().unwrap_or_default();
+        CandidateRow { score, reapplied, ..CandidateRow::of(candidate, &zone) }
     });
     let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
@@ -293,17 +308,26 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         Some(followed) => followed.record,
         None => record,
     };
-    let applications = record.applications.iter().rev().map(|application| ApplicationRow {
-        reason: application.rejection_reason.as_ref().map(Text::as_str),
-        start_date: application.start_date.map(|date| date.strftime("%-d %b %Y").to_string()),
-        score: application.score,
-        role_id: application.role.id.get(),
-        role_title: application.role.title.as_str(),
-        stage: application.stage,
-        is_closed: application.status() == ApplicationStatus::Closed,
-        source: source(&application.source),
-        applied: zone.day(application.applied_at),
+    let submissions = Submissions::of(&request, &record).await?;
+    let applications = record.applications.iter().rev().map(|application| {
+        Ok::<_, Error>(ApplicationRow {
+            reason: application.rejection_reason.as_ref().map(Text::as_str),
+            start_date: application.start_date.map(|date| date.strftime("%-d %b %Y").to_string()),
+            score: application.score,
+            role_id: application.role.id.get(),
+            role_title: application.role.title.as_str(),
+            stage: application.stage,
+            is_closed: application.status() == ApplicationStatus::Closed,
+            source: source(&application.source),
+            applied: zone.day(application.applied_at),
+            reapplied: application.reapplied_at.map(|at| zone.day(at)),
+            is_reapplied: application.reapplied,
+            id: application.id.get(),
+            file: submissions.link(application.resume_file_id, &links),
+            offer: submissions.offer(application, &links, &zone)?,
+        })
     });
+    let applications = applications.collect::<Result<_, _>>()?;
     let screens = found.screens.iter().map(|screen| ScreenRow {
         id: screen.id.get(),
         can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
@@ -319,20 +343,14 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
-        note: submission(touchpoint).and_then(|form| form.note.as_ref()).map(Text::as_str),
-        phone_as_typed: submission(touchpoint)
-            .and_then(|form| form.phone_as_typed.as_ref())
-            .map(TypedPhone::as_str),
+        form: submissions.form(touchpoint, &links),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
     let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     let bucket = context.providers().resumes();
-    let preview = match (bucket, &profile.resume) {
-        (Some(bucket), Some(Resume::File(file))) if file.is_pdf() => preview(&request, bucket, file).await?,
-        _ => None,
-    };
+    let preview = preview(&request, bucket, profile.resume.as_ref()).await?;
     let is_shown = matches!(preview, Some(Preview::Shown(_)));
     let origin = bucket.filter(|_| is_shown).map(Bucket::origin);
     let sources = Sources { frame: origin.as_deref(), ..Sources::default() };
@@ -355,7 +373,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         takes_files: bucket.is_some(),
         stage: record.candidate.stage,
         added: zone.day(record.candidate.created_at),
-        applications: applications.collect(),
+        applications,
         screens: screens.collect(),
         consents,
         history: history.collect(),
@@ -363,13 +381,15 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Ok(page.using(&sources))
 }
 
-/// Returns the preview of a PDF: the file if the member asks for it, and otherwise the way to ask. There is no frame with
-/// `sandbox`, because Chromium's viewer does not run in one.
+/// Returns the preview of a resume that is a PDF in our bucket: the file if the member asks for it, and otherwise the way to
+/// ask. There is no frame with `sandbox`, because Chromium's viewer does not run in one.
 async fn preview(
     request: &MemberRequest,
-    bucket: &Bucket,
-    file: &ResumeFile,
+    bucket: Option<&Bucket>,
+    resume: Option<&Resume>,
 ) -> Result<Option<Preview>, Error> {
+    let file = resume.and_then(Resume::file).filter(|file| file.is_pdf());
+    let (Some(bucket), Some(file)) = (bucket, file) else { return Ok(None) };
     let context = &request.context;
     if context.query().non_empty("preview").is_none() {
         let page = candidate_path(request, context.id()?);
@@ -379,14 +399,6 @@ async fn preview(
     let url = bucket.preview_url(file.key(), context.now()).await;
     let url = url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed"));
     Ok(url.ok().map(Preview::Shown))
-}
-
-/// Returns the form that the applicant submitted.
-fn submission(touchpoint: &Touchpoint) -> Option<&Submission> {
-    match &touchpoint.kind {
-        TouchpointKind::Applied { submission, .. } => submission.as_deref(),
-        _ => None,
-    }
 }
 
 fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
@@ -407,6 +419,13 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
     match &touchpoint.kind {
         TouchpointKind::Created { .. } => "Added".to_owned(),
         TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
+        TouchpointKind::Reapplied { role_id, .. } => format!("Applied again for {}", title(*role_id)),
+        TouchpointKind::OfferedAccepted { role_id, .. } => {
+            format!("Details from the form for {} taken over", title(*role_id))
+        }
+        TouchpointKind::OfferedDismissed { role_id, .. } => {
+            format!("Details from the form for {} dismissed", title(*role_id))
+        }
         TouchpointKind::Updated { resume: Some(_), .. } => "Uploaded a resume file".to_owned(),
         TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
         TouchpointKind::StageChanged { role_id, from, to } => {

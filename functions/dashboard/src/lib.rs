@@ -44,6 +44,7 @@ mod screens;
 mod second_factor;
 mod sign_in;
 mod sources;
+mod submissions;
 mod undo;
 mod webhook_endpoint;
 mod webhooks;
@@ -113,6 +114,7 @@ pub fn candidates() -> Vec<Route> {
         ),
         Route::member("GET /dashboard/candidates/{id}/consents", Member, consents::ask),
         Route::member("POST /dashboard/candidates/{id}/consents", Member, consents::record),
+        Route::member("POST /dashboard/candidates/{id}/offer", Member, submissions::decide),
         Route::member("GET /dashboard/candidates/{id}/move", Member, moves::ask),
         Route::member("POST /dashboard/candidates/{id}/move", Member, moves::make),
         Route::member("GET /dashboard/candidates/{id}/invite", Member, screens::ask),

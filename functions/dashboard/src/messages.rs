@@ -165,6 +165,10 @@ messages! {
         Hired = "hired": "Candidate hired.",
         /// A consent was recorded.
         ConsentRecorded = "consent-recorded": "Consent recorded.",
+        /// What a form brought was accepted.
+        OfferAccepted = "offer-accepted": "Details taken over from the form.",
+        /// What a form brought was dismissed.
+        OfferDismissed = "offer-dismissed": "Details dismissed. The history still has the form.",
         /// The time zone was changed.
         TimeZoneSaved = "time-zone-saved": "Time zone saved. All times are shown in it.",
         /// A move was undone.
@@ -201,6 +205,8 @@ messages! {
         StatusChanged = "status-changed": "Nothing was done, because somebody changed the status in the meantime. This is the current state.",
         /// A candidate was in another stage than the page showed.
         MovedMeanwhile = "moved-meanwhile": "Nothing was done, because somebody moved this candidate in the meantime. This is the current state.",
+        /// What a form brought was not what the page showed.
+        OfferChanged = "offer-changed": "Nothing was done, because the details from the form have changed in the meantime. These are the current ones.",
         /// A move was not possible.
         MoveRefused = "move-refused": "This move is not possible, because the application has ended or its role is closed.",
         /// The legal hold forbids an erasure.

@@ -75,6 +75,8 @@ struct RolePage<'p> {
     /// The average overall score from 0 to 100; `None` if there are no scores.
     average_score: Option<String>,
     columns: Vec<Column>,
+    /// Who has applied again since the last move.
+    reapplied: Vec<Reapplied>,
     hired: u64,
     rejected: u64,
     /// The version in the script's URL.
@@ -107,8 +109,17 @@ struct Card {
     /// The time in the stage: `today` or `12 days`.
     age: String,
     source: String,
+    /// Whether the candidate has applied again since the last move.
+    reapplied: bool,
     /// The stages that the candidate can be moved to.
     targets: Vec<Stage>,
+}
+
+/// A candidate who has applied again since the application last moved.
+struct Reapplied {
+    candidate: u64,
+    name: String,
+    stage: Stage,
 }
 
 impl Card {
@@ -126,6 +137,7 @@ impl Card {
                 days => format!("{days} days"),
             },
             source: source(&application.source).to_owned(),
+            reapplied: application.reapplied,
             targets: if application.status() == ApplicationStatus::Active {
                 targets.collect()
             } else {
@@ -180,11 +192,11 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         None => None,
     };
     let is_closed = role.status == RoleStatus::Closed;
-    let applications = store.list_open_applications(tenant, &role, IN_COLUMN).await?;
+    let board = store.find_board(tenant, &role, IN_COLUMN).await?;
     let count = |stage: Stage| stats.stages[stage.rank()].now;
     let columns: Vec<_> = Stage::OPEN
         .into_iter()
-        .zip(&applications)
+        .zip(&board.stages)
         .map(|(stage, entries)| Column {
             stage,
             count: if is_closed { 0 } else { count(stage) },
@@ -194,7 +206,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (base_url, organization) = (request.context.base_url(), request.organization());
     let posting = posting
         .map(|posting| (posting.id, public_url(base_url, organization, &posting.slug), posting.published));
-    let shown = columns.iter().map(|column| column.cards.len()).sum();
+    let reapplied: Vec<_> = board
+        .reapplied
+        .iter()
+        .map(|(candidate, applicant)| Reapplied {
+            candidate: candidate.id.get(),
+            name: candidate.profile.name.as_str().to_owned(),
+            stage: applicant.stage,
+        })
+        .collect();
+    let shown = columns.iter().map(|column| column.cards.len()).sum::<usize>() + reapplied.len();
     let page = RolePage {
         layout: Layout::of(&request, Section::Roles),
         id: id.get(),
@@ -217,6 +238,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         pass_rate: stats.pass_rate().map(|rate| format!("{:.0}%", rate * 100.0)),
         average_score: stats.average_score().map(|score| format!("{score:.0}")),
         columns,
+        reapplied,
         hired: count(Stage::Hired),
         rejected: count(Stage::Rejected),
         script_version: version_of(&SCRIPT),

@@ -10,15 +10,16 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Audience, CandidateRecord, Client, ClientCredential, Code, Delivery, DeliveryOrigin,
-    DeliveryStatus, Device, Email, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link,
-    Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent, Profile, Role,
-    RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, StoredKeys, Tenant, Text,
-    TokenSet, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    Actor, ActorKind, ApplicationForm, Audience, CandidateRecord, Client, ClientCredential, Code,
+    ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType,
+    GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
+    Passkey, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor,
+    Session, Slug, Source, StoredKeys, Submission, SubmittedConsent, Tenant, Text, TokenSet, VoiceProvider,
+    WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::{Confirmation, Store, Transaction};
+use shared::store::{Confirmation, MaybeErased, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 
 use crate::demo::{self, DEMOS, SEALING_KEYS};
@@ -99,6 +100,41 @@ pub async fn create_webhook_endpoint(
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_webhook_endpoint(&endpoint, &EndpointProgress::beginning_at(tenant, id, 0))?;
+    Ok(store.commit(transaction).await?)
+}
+
+/// A submitted form.
+pub fn submission(id: Id, application_id: Id, role_id: Id, now: Timestamp) -> Outcome<Submission> {
+    let consents = vec![SubmittedConsent { purpose: ConsentPurpose::Recording, wording: text("Recorded")? }];
+    let content = ApplicationForm {
+        name: text("Recorded")?,
+        email: "recorded@example.com".parse()?,
+        phone: Some("+14155550100".parse()?),
+        phone_as_typed: None,
+        resume_url: None,
+        note: Some(text("Recorded")?),
+        consents,
+    };
+    Ok(Submission { id, application_id, role_id, content, resume_file_id: None, submitted_at: now })
+}
+
+/// Lets a candidate apply again. The form offers a telephone number and a consent.
+pub async fn apply_again(
+    store: &Store,
+    tenant: Tenant,
+    candidate: Id,
+    application: Id,
+    form: Id,
+    now: Timestamp,
+) -> Outcome<()> {
+    let found = store.find_candidate(tenant, candidate).await?.and_then(MaybeErased::present);
+    let before = found.ok_or("the candidate is missing")?;
+    let applied = before.applications.iter().find(|one| one.id == application);
+    let role = applied.ok_or("the application is missing")?.role.id;
+    let form = submission(form, application, role, now)?;
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_submission(candidate, &form)?;
+    transaction.replace_candidate(&before, &before.clone().reapply(&form).record, &[])?;
     Ok(store.commit(transaction).await?)
 }
 
@@ -184,10 +220,17 @@ impl EventFixtures<'_> {
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_note(id(3)?, &note)?;
         self.store.commit(transaction).await?;
+        let form = submission(id(82)?, id(83)?, id(1)?, now)?;
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_submission(id(3)?, &form)?;
+        self.store.commit(transaction).await?;
+        let role = role(17)?.publish(now)?;
+        let applicant = candidate(46)?.apply(id(47)?, &role, Source::MANUAL, now)?;
+        self.create_candidate(applicant).await?;
+        apply_again(self.store, self.tenant, id(46)?, id(47)?, id(48)?, now).await?;
         self.create_screen(candidate(36)?, 41, None).await?;
         // For the forms of the dashboard: candidates with and without applications, a note and a screen.
         for (number, application) in [(52, 53), (58, 59)] {
-            let role = role(17)?.publish(now)?;
             let applicant = candidate(number)?.apply(id(application)?, &role, Source::MANUAL, now)?;
             self.create_candidate(applicant).await?;
         }

@@ -229,7 +229,8 @@ pub(super) async fn reply<I>(
     Reply::resource_as(&Candidate::of(candidate, &links), &identity)
 }
 
-fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
+/// The names of the fields that differ.
+pub(super) fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
     let fields = [
         ("name", before.name != after.name),
         ("email", before.email != after.email),

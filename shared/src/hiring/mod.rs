@@ -22,6 +22,7 @@ pub mod role_stats;
 pub mod roles;
 pub mod screen_list;
 pub mod screens;
+pub mod submissions;
 pub mod webhooks;
 pub mod x_posts;
 

@@ -1,9 +1,12 @@
 //! Applications: a candidate's progress through the pipeline of one role, and the moves between its stages.
 
+use std::ops::Not;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use super::offered::Offered;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use super::{Lines, Role, RoleStatus, Source, Title};
@@ -104,6 +107,30 @@ pub struct Application {
     pub score: Option<u8>,
     /// Whether a voice screen for the role was completed since the application got to its stage.
     pub screened: bool,
+    /// When the candidate last applied again for the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reapplied_at: Option<Timestamp>,
+    /// How often the candidate applied again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resubmissions: u64,
+    /// Whether the candidate has applied again since the application last moved.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub reapplied: bool,
+    /// The submissions that are kept, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submissions: Vec<Id>,
+    /// The resume file of the application.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_file_id: Option<Id>,
+    /// What forms of a known person brought, until a member accepts or dismisses it; never empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
+}
+
+// Serde passes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A move of one application or, without applications, of a person.
@@ -214,6 +241,12 @@ impl Application {
             visited: vec![Stage::Applied],
             score: None,
             screened: false,
+            reapplied_at: None,
+            resubmissions: 0,
+            reapplied: false,
+            submissions: Vec::new(),
+            resume_file_id: None,
+            offered: None,
         }
     }
 
@@ -254,6 +287,7 @@ impl Application {
         };
         self.stage_changed_at = now.max(self.stage_changed_at);
         self.screened = false;
+        self.reapplied = false;
         self.updated_at = now.max(self.updated_at);
         if !self.visited.contains(&to) {
             self.visited.push(to);

@@ -102,6 +102,8 @@ string_enum! {
         WebhookEndpointSecretRotated = "webhook_endpoint.secret_rotated",
         /// A webhook endpoint was deleted.
         WebhookEndpointDeleted = "webhook_endpoint.deleted",
+        /// A submitted application form was read.
+        SubmissionRead = "submission.read",
     }
 }
 
@@ -259,9 +261,11 @@ impl AuditAction {
     /// page of a list of people.
     pub const fn resource(self) -> Option<AuditTargetKind> {
         match self {
-            Self::CandidateRead | Self::CandidateExported | Self::TouchpointsListed | Self::NotesListed => {
-                Some(AuditTargetKind::Candidate)
-            }
+            Self::CandidateRead
+            | Self::CandidateExported
+            | Self::TouchpointsListed
+            | Self::NotesListed
+            | Self::SubmissionRead => Some(AuditTargetKind::Candidate),
             Self::ApplicationRead => Some(AuditTargetKind::Application),
             Self::VoiceScreenRead => Some(AuditTargetKind::VoiceScreen),
             _ => None,

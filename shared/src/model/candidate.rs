@@ -244,7 +244,7 @@ impl CandidateRecord {
     #[must_use]
     pub fn edit(mut self, profile: Profile, now: Timestamp) -> Self {
         self.candidate.profile = profile;
-        self.updated(now)
+        self.without_moot_offers().updated(now)
     }
 
     /// Adds an application for a role.
@@ -430,10 +430,11 @@ impl CandidateRecord {
         let forbids_calls = !consent.granted && ConsentPurpose::FOR_CALLS.contains(&consent.purpose);
         self.consents.retain(|other| other.purpose != consent.purpose);
         self.consents.push(consent);
+        let record = self.without_moot_offers();
         Ok(if forbids_calls {
-            self.cancel_screens(CancelReason::ConsentWithdrawn)
+            record.cancel_screens(CancelReason::ConsentWithdrawn)
         } else {
-            self.advance_version()
+            record.advance_version()
         })
     }
 
@@ -531,7 +532,7 @@ impl CandidateRecord {
         self.advance_version()
     }
 
-    fn updated(mut self, now: Timestamp) -> Self {
+    pub(super) fn updated(mut self, now: Timestamp) -> Self {
         self.candidate.stage = self.stage();
         self.candidate.updated_at = now.max(self.candidate.updated_at);
         self.version += 1;

@@ -61,6 +61,9 @@ pub struct ErasedApplication {
     /// The score, with which the application is listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<u8>,
+    /// Whether the application is listed among those with which somebody applied again.
+    #[serde(default)]
+    pub reapplied: bool,
 }
 
 /// The record of an erased candidate, with what the erasure task needs to remove everything else.
@@ -92,6 +95,7 @@ impl ErasedCandidate {
             active: application.status() == ApplicationStatus::Active,
             screened: application.is_screened(),
             score: application.score,
+            reapplied: application.reapplied,
         });
         let resume = record.candidate.profile.resume.as_ref();
         Ok(Self {

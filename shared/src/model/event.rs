@@ -145,6 +145,8 @@ event_types! {
     OrganizationPlanChanged = "organization.plan_changed", "The plan was changed.", ["to"];
     OrganizationSuspended = "organization.suspended", "The organization was suspended.", [];
     OrganizationResumed = "organization.resumed", "The suspension of the organization ended.", [];
+    ApplicationResubmitted = "application.resubmitted", "A candidate applied again for the role, on the career page.", ["candidate_id", "role_id"];
+    ApplicationUpdated = "application.updated", "Fields of an application were changed.", ["candidate_id", "role_id"];
 }
 
 /// What an event is about.

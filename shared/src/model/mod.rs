@@ -29,6 +29,7 @@ mod logo;
 mod member;
 mod network;
 mod note;
+mod offered;
 mod opening;
 mod organization;
 mod passkey;
@@ -48,6 +49,7 @@ mod session;
 mod slug;
 mod source;
 mod string_enum;
+mod submission;
 mod tags;
 mod task;
 mod text;
@@ -96,6 +98,7 @@ pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};
+pub use offered::{Offered, OfferedConsent};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{
     Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Scope, Scopes, Tenant,
@@ -121,11 +124,12 @@ pub use security_notice::{SecurityEvent, SecurityNotice};
 pub use session::{Device, Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;
+pub use submission::{ApplicationForm, Submission, Submitted, SubmittedFile};
 pub use tags::{Tag, Tags};
 pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use time_zone::TimeZoneName;
-pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
+pub use touchpoint::{Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{

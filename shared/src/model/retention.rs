@@ -27,7 +27,7 @@ pub struct Retention {
 /// When a person's retention period begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionStart {
-    /// The latest of the person's creation and the ends of all applications.
+    /// The latest of the person's creation, the ends of all applications, and when the person applied again.
     pub since: Timestamp,
     /// Until when nobody may erase the person, because a legal hold was lifted not long ago.
     pub grace_until: Option<Timestamp>,
@@ -168,7 +168,8 @@ impl CandidateRecord {
         let mut since = self.candidate.created_at;
         let mut ever_hired = self.own.ever_hired;
         for application in &self.applications {
-            since = since.max(application.ended_at()?);
+            let end = application.ended_at()?;
+            since = since.max(end).max(application.reapplied_at.unwrap_or(end));
             ever_hired |= application.visited.contains(&Stage::Hired);
         }
         if self.applications.is_empty() {

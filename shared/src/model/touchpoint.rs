@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::application::{Application, Move, Notes, Reason, Stage};
-use super::candidate::{Name, Step};
-use super::consent::{Consent, ConsentPurpose, SubmittedConsent};
-use super::contact::{Email, Phone, TypedPhone, WebAddress};
+use super::candidate::Step;
+use super::consent::{Consent, ConsentPurpose};
 use super::resume::Resume;
 use super::screen::{CancelReason, ScreenResult};
 use super::{Actor, Source};
@@ -32,9 +31,32 @@ pub enum TouchpointKind {
         /// How the application was created.
         source: Source,
         /// The submitted form, if the candidate applied on the career page.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Submission, required = false)]
-        submission: Option<Box<Submission>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Id, required = false)]
+        submission_id: Option<Id>,
+    },
+    /// The candidate applied again for the role, on the career page.
+    Reapplied {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
+        /// The submitted form.
+        submission_id: Id,
+    },
+    /// A member accepted what forms with the candidate's e-mail address had offered.
+    OfferedAccepted {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
+    },
+    /// A member dismissed what forms with the candidate's e-mail address had offered.
+    OfferedDismissed {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
     },
     /// The candidate's fields were updated.
     Updated {
@@ -150,26 +172,6 @@ pub enum TouchpointKind {
         /// The result.
         result: Option<ScreenResult>,
     },
-}
-
-/// The form that an applicant submitted on the career page. It does not change the profile of an existing candidate,
-/// because anyone can submit it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Submission {
-    /// The name.
-    pub name: Name,
-    /// The e-mail address.
-    pub email: Email,
-    /// The telephone number.
-    pub phone: Option<Phone>,
-    /// What was typed as the telephone number, if that is not the number with its country code.
-    pub phone_as_typed: Option<TypedPhone>,
-    /// The URL of the resume.
-    pub resume_url: Option<WebAddress>,
-    /// A message from the applicant.
-    pub note: Option<Notes>,
-    /// The consents that the applicant gave.
-    pub consents: Vec<SubmittedConsent>,
 }
 
 /// An entry in a candidate's history.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{self, ApplicationStatus, Reason, Source, Stage, Title};
+use crate::model::{self, ApplicationStatus, ConsentPurpose, Phone, Reason, Source, Stage, Title};
 
 /// A candidate's application for a role.
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,12 +27,18 @@ pub struct Application {
     source: Source,
     /// When the candidate applied.
     applied_at: Timestamp,
+    /// When the candidate last applied again for the role, on the career page.
+    reapplied_at: Option<Timestamp>,
+    /// How often the candidate applied again.
+    resubmissions: u64,
     /// When the application reached its stage.
     stage_changed_at: Timestamp,
     /// The reason for the rejection.
     rejection_reason: Option<Reason>,
     /// The first day of work of a hired candidate.
     start_date: Option<Date>,
+    /// The resume file of the application.
+    resume_file_id: Option<Id>,
     /// When the application was created.
     created_at: Timestamp,
     /// When the application was last updated.
@@ -51,11 +57,47 @@ impl Application {
             status: application.status(),
             source: application.source.clone(),
             applied_at: application.applied_at,
+            reapplied_at: application.reapplied_at,
+            resubmissions: application.resubmissions,
             stage_changed_at: application.stage_changed_at,
             rejection_reason: application.rejection_reason.clone(),
             start_date: application.start_date,
+            resume_file_id: application.resume_file_id,
             created_at: application.applied_at,
             updated_at: application.updated_at,
         }
+    }
+}
+
+/// What forms with a candidate's e-mail address brought. It changes nothing until a member accepts it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Offered {
+    /// The telephone number.
+    phone: Option<Phone>,
+    /// The consents, at most one for each purpose.
+    consents: Vec<OfferedConsent>,
+    /// The resume file.
+    resume_file_id: Option<Id>,
+}
+
+/// A consent that a form brought.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OfferedConsent {
+    /// What the consent is for.
+    purpose: ConsentPurpose,
+    /// When the form was submitted.
+    obtained_at: Timestamp,
+    /// The submitted form, which contains the wording.
+    submission_id: Id,
+}
+
+impl From<model::Offered> for Offered {
+    fn from(offered: model::Offered) -> Self {
+        let model::Offered { phone, consents, resume_file_id } = offered;
+        let consents = consents.into_iter().map(|consent| {
+            let model::OfferedConsent { purpose, obtained_at, submission_id } = consent;
+            OfferedConsent { purpose, obtained_at, submission_id }
+        });
+        Self { phone, consents: consents.collect(), resume_file_id }
     }
 }

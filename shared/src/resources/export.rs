@@ -12,9 +12,11 @@ use super::consent::Consent;
 use super::note::Note;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
+use super::submission::Submission;
+use crate::id::Id;
 use crate::model::{
-    Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ScreenRecord, Touchpoint, Turn,
-    VoiceProvider, WebAddress,
+    Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ResumeFile, ScreenRecord, Touchpoint,
+    Turn, VoiceProvider, WebAddress,
 };
 use crate::providers::resumes::Bucket;
 use crate::store::{CandidateData, ScreenData};
@@ -41,6 +43,8 @@ pub struct CandidateExport {
     notes: Vec<Note>,
     /// All recorded consents, newest first.
     consents: Vec<Consent>,
+    /// The application forms that were submitted on the career page and are kept, newest first.
+    submissions: Vec<Submission>,
     /// The uploaded files.
     files: Vec<ExportedFile>,
 }
@@ -69,6 +73,8 @@ pub struct ExportedScreen {
 /// An uploaded file.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExportedFile {
+    /// The identifier of a file that came with an application form; `null` for others.
+    id: Option<Id>,
     /// The file name for the download.
     name: String,
     /// The URL, which expires within an hour.
@@ -82,7 +88,7 @@ impl CandidateExport {
 
     /// The export of this data, with links to the files in the bucket.
     pub async fn of(data: CandidateData, bucket: Option<&Bucket>, now: Timestamp) -> Self {
-        let CandidateData { record, screens, touchpoints, notes, consents } = data;
+        let CandidateData { record, screens, touchpoints, notes, consents, submissions, files } = data;
         let access = ScreenAccess::FULL;
         // Every part of the record is either exported or derived from what is exported.
         let CandidateRecord {
@@ -98,8 +104,10 @@ impl CandidateExport {
         } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
         let resumes = touchpoints.iter().filter_map(Touchpoint::resume).chain(&candidate.profile.resume);
-        let files: BTreeSet<_> = resumes.filter_map(Resume::file).collect();
-        let files = files.into_iter().map(|file| ExportedFile {
+        let uploaded: BTreeSet<_> = resumes.filter_map(Resume::file).collect();
+        let id = |file: &ResumeFile| files.iter().find(|one| one.resume == *file).map(|one| one.id);
+        let files = uploaded.into_iter().map(|file| ExportedFile {
+            id: id(file),
             name: file.file_name(candidate.profile.name.as_str()),
             url: links.address(&Resume::File(file.clone())),
         });
@@ -111,6 +119,7 @@ impl CandidateExport {
             voice_screens: screens.into_iter().map(|screen| ExportedScreen::of(screen, access)).collect(),
             notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),
             consents: consents.into_iter().map(|consent| Consent::of(candidate.id, consent)).collect(),
+            submissions: submissions.into_iter().map(|form| Submission::of(candidate.id, form)).collect(),
             files: files.collect(),
             touchpoints: touchpoints
                 .into_iter()

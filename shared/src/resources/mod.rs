@@ -9,4 +9,5 @@ pub mod posting;
 pub mod resume;
 pub mod role;
 pub mod screen;
+pub mod submission;
 pub mod webhook;

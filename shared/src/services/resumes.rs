@@ -46,6 +46,11 @@ impl CheckedFile {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.content))
     }
 
+    /// The size in bytes.
+    pub fn size(&self) -> usize {
+        self.content.len()
+    }
+
     /// Where the file is kept. `name` must be unguessable.
     pub fn place(&self, tenant: Tenant, name: &str) -> ResumeFile {
         ResumeFile::new(tenant, name, self.kind.extension())

@@ -4,6 +4,7 @@
 //! keeps up to date.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Not;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
@@ -28,7 +29,7 @@ pub(super) struct Entry {
 }
 
 /// A candidate's entry in a role's list of applicants.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applicant {
     /// The candidate.
     pub(super) id: Id,
@@ -38,6 +39,9 @@ pub struct Applicant {
     pub stage: Stage,
     /// The status of the application.
     pub status: ApplicationStatus,
+    /// Whether the candidate has applied again since the application last moved.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub reapplied: bool,
 }
 
 /// A candidate's entry in a role's list by score.
@@ -49,6 +53,21 @@ pub struct ScoredApplicant {
     application_id: Id,
     /// The overall score of the application.
     pub score: u8,
+    /// Whether the candidate has applied again since the application last moved.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub reapplied: bool,
+}
+
+impl Applicant {
+    fn of(id: Id, application: &Application) -> Self {
+        Self {
+            id,
+            application_id: application.id,
+            stage: application.stage,
+            status: application.status(),
+            reapplied: application.reapplied,
+        }
+    }
 }
 
 impl ScoredApplicant {
@@ -99,6 +118,15 @@ pub struct CandidateApplication {
     pub candidate: Candidate,
 }
 
+/// The board of a role.
+#[derive(Clone, Debug)]
+pub struct Board {
+    /// The applications in each open stage.
+    pub stages: [Vec<CandidateApplication>; 4],
+    /// The candidates who have applied again since their applications last moved.
+    pub reapplied: Vec<(Candidate, Applicant)>,
+}
+
 /// The filters of a list of applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicationFilter {
@@ -124,6 +152,7 @@ impl Transaction {
             }
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, old, application)?;
+            self.replace_reapplied(candidate, old, application)?;
             if self.count_application(candidate, old, application) {
                 self.require_role_status_of(application);
             }
@@ -148,6 +177,7 @@ impl Transaction {
         for application in last {
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, None, application)?;
+            self.replace_reapplied(candidate, None, application)?;
             self.require_role_status_of(application);
         }
         Ok(())
@@ -182,7 +212,9 @@ impl Transaction {
     fn put_entries(&mut self, candidate_id: Id, application: &Application) -> Result<(), StoreError> {
         let (tenant, role, id) = (self.tenant, application.role.id, application.id);
         let (stage, status) = (application.stage, application.status());
-        let entry = Entry { candidate_id, application: application.clone() };
+        // Lists do not show these parts.
+        let listed = Application { submissions: Vec::new(), offered: None, ..application.clone() };
+        let entry = Entry { candidate_id, application: listed };
         for (key, role) in
             [(keys::application(tenant, id), None), (keys::role_application(tenant, role, id), Some(role))]
         {
@@ -192,7 +224,7 @@ impl Transaction {
             item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
             self.put(item)?;
         }
-        let applicant = Applicant { id: candidate_id, application_id: id, stage, status };
+        let applicant = Applicant::of(candidate_id, application);
         let filter = keys::applicant_filter(tenant, role, stage);
         self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?)
     }
@@ -209,15 +241,35 @@ impl Transaction {
             Some(keys::scored_applicant(self.tenant, role, stage, score, application.id))
         };
         let (old, new) = (before.and_then(key), key(after));
-        if old == new {
+        let reapplied = after.reapplied;
+        if old == new && before.is_some_and(|before| before.reapplied == reapplied) {
             return Ok(());
         }
-        if let Some(old) = old {
+        if let Some(old) = old.filter(|old| Some(old) != new.as_ref()) {
             self.delete(old);
         }
         if let Some((new, score)) = new.zip(after.score) {
-            let entry = ScoredApplicant { id: candidate, application_id: after.id, score };
+            let entry = ScoredApplicant { id: candidate, application_id: after.id, score, reapplied };
             self.put(item::write(&entry, new, None)?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an application to the list of those with which somebody applied again, or removes it after a move.
+    fn replace_reapplied(
+        &mut self,
+        candidate: Id,
+        before: Option<&Application>,
+        after: &Application,
+    ) -> Result<(), StoreError> {
+        let entry =
+            |application: &Application| application.reapplied.then(|| Applicant::of(candidate, application));
+        let (old, new) = (before.and_then(entry), entry(after));
+        let key = keys::reapplied_applicant(self.tenant, after.role.id, after.id);
+        match (old, new) {
+            (old, Some(new)) if old != Some(new) => self.put(item::write(&new, key, None)?)?,
+            (Some(_), None) => self.delete(key),
+            _ => {}
         }
         Ok(())
     }
@@ -383,21 +435,22 @@ impl Store {
         Ok(ids.iter().filter_map(both).collect())
     }
 
-    /// The newest applications for a role in each open stage, at most `limit` of each.
-    pub async fn list_open_applications(
-        &self,
-        tenant: Tenant,
-        role: &Role,
-        limit: u32,
-    ) -> Result<[Vec<CandidateApplication>; 4], StoreError> {
+    /// The newest applications for a role in each open stage, and those with which somebody has applied again since the
+    /// last move, at most `limit` of each.
+    pub async fn find_board(&self, tenant: Tenant, role: &Role, limit: u32) -> Result<Board, StoreError> {
         let first = Paging { limit, before: None };
         let partitions = Stage::OPEN
             .map(|stage| keys::applications(tenant, Some(role.id), Some(StageOrStatus::Stage(stage))));
         let [applied, screening, interview, offer] =
             partitions.each_ref().map(|partition| Box::pin(self.read_page::<Entry>(partition, &first)));
-        let (applied, screening, interview, offer) = tokio::try_join!(applied, screening, interview, offer)?;
+        let reapplied = keys::reapplied_applicants(tenant, role.id);
+        let reapplied = Box::pin(self.read_page::<Applicant>(&reapplied, &first));
+        let (applied, screening, interview, offer, reapplied) =
+            tokio::try_join!(applied, screening, interview, offer, reapplied)?;
         let stages = [applied, screening, interview, offer].map(|listed| listed.items);
-        let candidates: BTreeSet<_> = stages.iter().flatten().map(|entry| entry.candidate_id).collect();
+        let listed = stages.iter().flatten().map(|entry| entry.candidate_id);
+        let candidates: BTreeSet<_> =
+            listed.chain(reapplied.items.iter().map(|applicant| applicant.id)).collect();
         let keys: Vec<_> = candidates.iter().map(|id| keys::candidate(tenant, *id)).collect();
         let mut found = Vec::new();
         for batch in keys.chunks(MAX_BATCH) {
@@ -409,7 +462,12 @@ impl Store {
             let candidate = candidates.get(&candidate_id)?.clone();
             Some(CandidateApplication { application: with_role(application, Some(role)), candidate })
         };
-        Ok(stages.map(|entries| entries.into_iter().filter_map(with_candidate).collect()))
+        let reapplied = reapplied.items.into_iter();
+        let reapplied =
+            reapplied.filter_map(|applicant| Some((candidates.get(&applicant.id)?.clone(), applicant)));
+        let reapplied = reapplied.collect();
+        let stages = stages.map(|entries| entries.into_iter().filter_map(with_candidate).collect());
+        Ok(Board { stages, reapplied })
     }
 
     /// A page of a candidate's applications, newest first.

@@ -25,7 +25,7 @@ pub struct CandidatePage {
 }
 
 /// The maximum number of 1 MB pages to read for one candidate. A function's response cannot be larger.
-const MAX_PAGES: usize = 5;
+pub(super) const MAX_PAGES: usize = 5;
 
 impl Transaction {
     /// Inserts a candidate with its history so far. The record is stored as version 1.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Item;
-use super::keys::{EXPIRES_AT, FILTER, PK, SK, STATUS_FILTER};
+use super::keys::{EXPIRES_AT, FILTER, PK, REAPPLIED, SK, STATUS_FILTER};
 
 /// The maximum number of changes in one expression. DynamoDB allows 4 KB and 300 operators.
 const MAX_CHANGES: usize = 100;
@@ -48,10 +48,11 @@ impl Changes {
         Self::of(changes)
     }
 
-    /// What gives an item all attributes of `item`, whether it exists or not. An attribute that puts an item into an index
-    /// or lets it expire is removed unless `item` has it.
+    /// What gives an item all attributes of `item`, whether it exists or not. An attribute that puts an item into an index,
+    /// lets it expire or marks it is removed unless `item` has it.
     pub(super) fn to(item: Item) -> Self {
-        let absent = [FILTER, STATUS_FILTER, EXPIRES_AT].into_iter().filter(|name| !item.contains_key(*name));
+        let marks = [FILTER, STATUS_FILTER, EXPIRES_AT, REAPPLIED];
+        let absent = marks.into_iter().filter(|name| !item.contains_key(*name));
         let removed: Vec<_> = absent.map(|name| (vec![Step::Attribute(name.to_owned())], None)).collect();
         let kept = item.into_iter().filter(|(name, _)| !is_key(name));
         let set = kept.map(|(name, value)| (vec![Step::Attribute(name)], Some(value)));
@@ -221,6 +222,9 @@ mod tests {
     fn an_item_that_leaves_an_index_loses_its_attribute() {
         use serde_json::json;
         let changes = Changes::to(item(json!({ "pk": "1", "sk": "2", "name": "Ada", "filter": "x" })));
-        assert_eq!(text(&changes), "SET filter = \"x\", name = \"Ada\" REMOVE expires_at, status_filter");
+        assert_eq!(
+            text(&changes),
+            "SET filter = \"x\", name = \"Ada\" REMOVE expires_at, reapplied, status_filter"
+        );
     }
 }

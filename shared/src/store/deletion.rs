@@ -137,6 +137,7 @@ impl Deletion<'_> {
             for role in roles {
                 for partition in [
                     keys::applications(tenant, Some(role.id), None),
+                    keys::reapplied_applicants(tenant, role.id),
                     keys::candidates(tenant, Some(role.id), None),
                     keys::screens(tenant, Some(role.id), None),
                 ] {

@@ -58,9 +58,9 @@ impl Trace {
 /// The time after which uploaded files that were not attached are deleted from the bucket, in seconds. S3 does that at
 /// the end of the next day.
 const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
-/// The number of applications that one transaction removes, with at most five actions each beside one for the tenant's
+/// The number of applications that one transaction removes, with at most six actions each beside one for the tenant's
 /// counters.
-const APPLICATIONS: usize = 19;
+const APPLICATIONS: usize = 16;
 /// The number of traces that one transaction removes, with two actions each.
 const TRACES: usize = 40;
 
@@ -213,6 +213,9 @@ impl Store {
                 transaction.delete(keys::applicant(tenant, role, erased.erasure.id));
                 if let Some(score) = application.score {
                     transaction.delete(keys::scored_applicant(tenant, role, stage, score, id));
+                }
+                if application.reapplied {
+                    transaction.delete(keys::reapplied_applicant(tenant, role, id));
                 }
                 transaction.add(keys::role_stats(tenant, role), vec![(now(stage), -1)]);
                 transaction.uncount_application(erased.erasure.id, &application);

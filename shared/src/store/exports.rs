@@ -4,7 +4,9 @@ use super::maybe_erased::{MaybeErased, read_record};
 use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Store, StoreError, item, keys};
 use crate::id::Id;
-use crate::model::{CandidateRecord, Consent, Note, Screen, ScreenRecord, Tenant, Touchpoint, Turn};
+use crate::model::{
+    CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, Tenant, Touchpoint, Turn,
+};
 
 /// Everything that is stored about a candidate.
 #[derive(Clone, Debug)]
@@ -19,6 +21,10 @@ pub struct CandidateData {
     pub notes: Vec<Note>,
     /// The consents, newest first.
     pub consents: Vec<Consent>,
+    /// The submitted forms that are kept, newest first.
+    pub submissions: Vec<Submission>,
+    /// The files that came with forms.
+    pub files: Vec<SubmittedFile>,
 }
 
 /// Everything that is stored about a voice screen.
@@ -42,7 +48,7 @@ impl Store {
         max_bytes: usize,
     ) -> Result<Option<MaybeErased<CandidateData>>, StoreError> {
         let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
-        let mut consents = Vec::new();
+        let (mut consents, mut submissions, mut files) = (Vec::new(), Vec::new(), Vec::new());
         for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), usize::MAX).await? {
             if range.starts_with(keys::HISTORY) {
                 touchpoints.push(item::read(item)?);
@@ -50,6 +56,10 @@ impl Store {
                 screens.push(item::read::<Screen>(item)?.id);
             } else if range.starts_with(keys::CONSENT) {
                 consents.push(item::read(item)?);
+            } else if range.starts_with(keys::SUBMISSION) {
+                submissions.push(item::read(item)?);
+            } else if range.starts_with(keys::FILE) {
+                files.push(item::read(item)?);
             } else if range == keys::RECORD {
                 record = Some(read_record(item)?);
             } else {
@@ -81,6 +91,8 @@ impl Store {
             touchpoints,
             notes,
             consents,
+            submissions,
+            files,
         })))
     }
 

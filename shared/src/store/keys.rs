@@ -19,6 +19,8 @@
 //! | candidate's record: candidate, applications, open screens, consents that count; of an erased candidate, what is kept | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
 //! | consent of a candidate | `{tenant}#CANDIDATE#{id}` | `CONSENT#{id}` | |
+//! | file that came with a submitted form | `{tenant}#CANDIDATE#{id}` | `FILE#{id}` | |
+//! | submitted form | `{tenant}#CANDIDATE#{id}` | `FORM#{id}` | |
 //! | note about a candidate | `{tenant}#CANDIDATE_NOTE#{candidate id}` | id | |
 //! | trace: leads from a candidate to a receipt or an expected upload | `{tenant}#CANDIDATE_TRACE#{candidate id}` | kind, then what identifies the item | |
 //! | erased candidate | `{tenant}#ERASED` | id | |
@@ -29,6 +31,7 @@
 //! | application in a role's lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | applicant of a role with a score, in a stage | `{tenant}#SCORED#{role id}#{stage}` | score, then application id | |
+//! | applicant of a role who has applied again since the last move | `{tenant}#REAPPLIED#{role id}` | application id | |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
 //! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
@@ -113,6 +116,8 @@ pub(super) const FILTERED: &str = "filtered";
 pub(super) const STATUS_FILTER: &str = "status_filter";
 /// The name of the second index.
 pub(super) const BY_STATUS: &str = "by_status";
+/// The attribute of the entries of an application with which somebody applied again. The others lack it.
+pub(super) const REAPPLIED: &str = "reapplied";
 /// The attribute with the request that caused a task.
 pub(super) const CAUSED_BY: &str = "caused_by";
 /// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
@@ -124,6 +129,12 @@ pub(super) const RECORD: &str = "~FILE";
 pub(super) const CONSENT: &str = "CONSENT#";
 /// A range key that sorts after all consents.
 const CONSENT_END: &str = "CONSENT#~";
+/// The prefix of the range keys of files that came with submitted forms. It sorts after consents and before submitted forms.
+pub(super) const FILE: &str = "FILE#";
+/// The prefix of the range keys of submitted forms. It sorts before everything that a candidate's page shows.
+pub(super) const SUBMISSION: &str = "FORM#";
+/// A range key that sorts after all submitted forms.
+const SUBMISSION_END: &str = "FORM#~";
 /// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
 /// A range key that sorts after all touchpoints.
@@ -393,6 +404,15 @@ pub(super) fn least_score(score: u8) -> String {
     format!("{score:03}")
 }
 
+/// The applicants of a role who have applied again since their applications last moved.
+pub(super) fn reapplied_applicants(tenant: Tenant, role: Id) -> Partition {
+    Partition::Table(reapplied_applicant(tenant, role, Id::LAST).pk)
+}
+
+pub(super) fn reapplied_applicant(tenant: Tenant, role: Id, application: Id) -> Key {
+    Key { pk: format!("{tenant}#REAPPLIED#{}", padded(role)), sk: padded(application) }
+}
+
 fn scored_list(tenant: Tenant, role: Id, stage: Stage) -> String {
     format!("{tenant}#SCORED#{}#{}", padded(role), stage.as_str())
 }
@@ -439,6 +459,19 @@ pub(super) fn candidate_consents(tenant: Tenant, candidate: Id) -> Partition {
 
 pub(super) fn consent(tenant: Tenant, candidate: Id, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{CONSENT}{}", padded(id)) }
+}
+
+/// The part of a candidate's partition with the submitted forms and their files.
+pub(super) fn submissions_and_files(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, candidate).pk, from: FILE, to: SUBMISSION_END }
+}
+
+pub(super) fn submission(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: candidate_record(tenant, candidate).pk, sk: format!("{SUBMISSION}{}", padded(id)) }
+}
+
+pub(super) fn submitted_file(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: candidate_record(tenant, candidate).pk, sk: format!("{FILE}{}", padded(id)) }
 }
 
 pub(super) fn notes(tenant: Tenant, candidate: Id) -> Partition {

@@ -33,8 +33,8 @@ use super::{Item, StoreError, item};
 use crate::model::{
     AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, Delivery, EndpointProgress,
     ErasedCandidate, Erasure, Event, Grant, Member, Note, Opening, Organization, Post, Posting,
-    RetentionSetting, Role, Screen, ScreenRecord, SecurityNotice, Session, Touchpoint, WebhookEndpoint,
-    WhatsAppConnection, XConnection,
+    RetentionSetting, Role, Screen, ScreenRecord, SecurityNotice, Session, Submission, SubmittedFile,
+    Touchpoint, WebhookEndpoint, WhatsAppConnection, XConnection,
 };
 
 /// A kind of items.
@@ -50,7 +50,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 74] = [
+pub const KINDS: [Kind; 77] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -68,6 +68,8 @@ pub const KINDS: [Kind; 74] = [
     Kind { name: "candidate_record", pk: "{tenant}#CANDIDATE#*", sk: "~FILE", read: read_candidate_record },
     of::<Touchpoint>("touchpoint", "{tenant}#CANDIDATE#*", "HISTORY#*"),
     of::<Consent>("consent", "{tenant}#CANDIDATE#*", "CONSENT#*"),
+    of::<SubmittedFile>("submitted_file", "{tenant}#CANDIDATE#*", "FILE#*"),
+    of::<Submission>("submission", "{tenant}#CANDIDATE#*", "FORM#*"),
     of::<Screen>("candidate_screen", "{tenant}#CANDIDATE#*", "SCREEN#*"),
     of::<Note>("note", "{tenant}#CANDIDATE_NOTE#*", "*"),
     of::<Trace>("trace", "{tenant}#CANDIDATE_TRACE#*", "*"),
@@ -79,6 +81,7 @@ pub const KINDS: [Kind; 74] = [
     of::<Entry>("role_application", "{tenant}#ROLE_APPLICATION#*", "*"),
     of::<Applicant>("applicant", "{tenant}#APPLICANT#*", "*"),
     of::<ScoredApplicant>("scored_applicant", "{tenant}#SCORED#*", "*"),
+    of::<Applicant>("reapplied_applicant", "{tenant}#REAPPLIED#*", "*"),
     of::<Reference>("email", "{tenant}#EMAIL#*", "EMAIL"),
     of::<WordEntry>("word", "{tenant}#WORD", "*"),
     of::<Reference>("phone", "{tenant}#PHONE#*", "*"),

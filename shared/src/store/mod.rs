@@ -42,6 +42,7 @@ mod recording;
 mod retention;
 mod roles;
 mod screens;
+mod submissions;
 mod table;
 mod tasks;
 mod transaction;
@@ -67,7 +68,7 @@ use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use api_keys::ApiKey;
 pub use applications::{
-    Applicant, ApplicationFilter, CandidateApplication, CandidateList, CandidatePlace, ScoredApplicant,
+    Applicant, ApplicationFilter, Board, CandidateApplication, CandidateList, CandidatePlace, ScoredApplicant,
 };
 pub use audit::{AuditNames, AuditSelection, is_audit_position};
 pub use audit_origin::AuditOrigin;
@@ -101,7 +102,7 @@ pub use table::TableFeatures;
 pub use tasks::{DueTasks, Task};
 pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transaction, UniqueField};
 pub use unreadable::{Quarantined, Unreadable};
-pub use uploads::{Upload, UploadAttempt};
+pub use uploads::{SubmittedWith, Upload, UploadAttempt};
 pub use usage::UsageDay;
 pub use verification::Finding;
 pub use webhooks::{DueAttempt, Queue};

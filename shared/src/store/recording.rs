@@ -247,7 +247,22 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
             of(kind).changing(names([("status", true)])).with(data.clone().with("stage", stage))
         }));
         if old.score != application.score {
-            changes.push(of(EventType::ApplicationScored).changing(names([("score", true)])).with(data));
+            changes
+                .push(of(EventType::ApplicationScored).changing(names([("score", true)])).with(data.clone()));
+        }
+        let fields = names([
+            ("reapplied_at", old.reapplied_at != application.reapplied_at),
+            ("resubmissions", old.resubmissions != application.resubmissions),
+            ("resume_file_id", old.resume_file_id != application.resume_file_id),
+            ("offered", old.offered != application.offered),
+        ]);
+        if !fields.is_empty() {
+            let kind = if old.resubmissions == application.resubmissions {
+                EventType::ApplicationUpdated
+            } else {
+                EventType::ApplicationResubmitted
+            };
+            changes.push(of(kind).changing(fields).with(data));
         }
     }
     let is_new = |consent: &&Consent| {

@@ -19,6 +19,18 @@ pub struct Upload {
     pub candidate_id: Id,
     /// Whether the candidate was created with the application.
     pub is_new: bool,
+    /// The form that the file belongs to; `None` if there was no room for another application.
+    #[serde(default)]
+    pub submitted: Option<SubmittedWith>,
+}
+
+/// The form that an expected upload belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmittedWith {
+    /// The application.
+    pub application_id: Id,
+    /// The submission.
+    pub submission_id: Id,
 }
 
 impl Transaction {

@@ -162,6 +162,7 @@ impl Check<'_> {
         let applications =
             Box::pin(self.partition(&keys::applications(tenant, Some(id), None), pause)).await?;
         Box::pin(self.partition(&keys::candidates(tenant, Some(id), None), pause)).await?;
+        Box::pin(self.partition(&keys::reapplied_applicants(tenant, id), pause)).await?;
         Box::pin(self.partition(&keys::screens(tenant, Some(id), None), pause)).await?;
         for stage in Stage::ALL {
             Box::pin(self.partition(&keys::scored_applicants(tenant, id, stage), pause)).await?;

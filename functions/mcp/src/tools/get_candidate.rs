@@ -195,7 +195,8 @@ fn show(candidate: &Value, format: ResponseFormat, max: usize) -> Value {
     let mut shown = trusted(candidate, &["id", "stage"]);
     let mut fenced = untrusted(candidate, &["name", "email", "phone"], max);
     let applications = newest("applications").take(NEWEST);
-    let of_application = ["id", "role_id", "role_title", "stage", "status", "applied_at", "stage_changed_at"];
+    let of_application =
+        ["id", "role_id", "role_title", "stage", "status", "applied_at", "reapplied_at", "stage_changed_at"];
     let applications: Vec<_> = applications.map(|one| json!(trusted(one, &of_application))).collect();
     let screens = newest("voice_screens").take(NEWEST);
     let of_screen = ["id", "role_id", "status", "result", "scheduled_at", "completed_at"];

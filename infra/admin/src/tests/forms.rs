@@ -362,17 +362,20 @@ const COPIES: [&str; 8] = [
 ];
 
 /// What is only inserted, deleted, counted or replaced as a whole.
-const NEVER_CHANGED: [&str; 44] = [
+const NEVER_CHANGED: [&str; 47] = [
     "receipt",
     "new_people",
     "touchpoint",
     "consent",
+    "submitted_file",
+    "submission",
     "note",
     "trace",
     "unfinished_erasure",
     "erased_candidate",
     "legal_hold",
     "scored_applicant",
+    "reapplied_applicant",
     "email",
     "word",
     "phone",

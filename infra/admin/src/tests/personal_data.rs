@@ -118,7 +118,10 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         let apply = format!("{}/apply", posted.string("/job_posting/public_url").replace(BASE_URL, ""));
         let form = Form::new(&[("name", "Ada"), ("email", "ada@example.com"), ("consent", "yes")]);
         let form = form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("website", "");
-        Browser::new(api).submit(&apply, &form).await.expect(303);
+        Browser::new(api)
+            .submit_file(&apply, &form, b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n")
+            .await
+            .expect(303);
         let candidates_path = "/api/v1/candidates";
         let listed = get(api, candidates_path).key(demo, mode).send().await;
         let candidate = listed.number("/data/0/id");
@@ -128,6 +131,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         Box::pin(api.run_tasks()).await;
         post(&format!("{path}/reject"), json!({ "notes": "Would come for more." })).await.expect(200);
         post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
+        Browser::new(api).submit(&apply, &form.set("phone", "+4915112345678")).await.expect(303);
         let hook = json!({ "url": "https://hooks.example.com/" });
         let hook = post("/api/v1/webhook_endpoints", hook).await.expect(201).number("/id");
         post(&format!("/api/v1/webhook_endpoints/{hook}/ping"), json!({})).await.expect(202);
@@ -243,7 +247,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
 
     for (organization, slugs, files) in
-        [(ACME_ID, ["acme", "acme-test"], [0, 0, 0]), (GLOBEX_ID, ["globex", "globex-test"], [2, 1, 1])]
+        [(ACME_ID, ["acme", "acme-test"], [0, 0, 0]), (GLOBEX_ID, ["globex", "globex-test"], [4, 1, 1])]
     {
         let slugs = slugs.map(|slug| Slug::of(slug, ""));
         let prefixes = ResumeFile::prefixes(Id::new(organization).unwrap(), [&slugs[0], &slugs[1]]);

@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use shared::clock::{Clock, later, to_second};
 use shared::id::Ids;
 use shared::model::{
-    Actor, Assessment, CallState, CancelReason, CandidateRecord, Consent, ConsentPurpose, Followed,
-    Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome, Profile, Report, ScreenRecord,
-    ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags, Touchpoint, TouchpointKind,
-    VoiceProvider,
+    Actor, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent, ConsentPurpose,
+    Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome, Profile, Report,
+    ScreenRecord, ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags, Touchpoint,
+    TouchpointKind, VoiceProvider,
 };
 use shared::providers::voice::{CallOrder, simulated_report};
 use shared::services::Author;
@@ -133,7 +133,7 @@ impl<'c> Journey<'c> {
         let mut journey =
             Self { company, clock, until: company.now, ids, record, past: Vec::new(), transaction };
         let mut kinds = vec![TouchpointKind::Created { source: source.clone() }];
-        let mut submission = None;
+        let mut form = None;
         if source == Source::CAREER_PAGE {
             let count = if dice.chance(75) { CONSENTS.len() } else { 1 };
             let mut consents = Vec::new();
@@ -142,11 +142,10 @@ impl<'c> Journey<'c> {
             }
             let note = if dice.chance(40) { Some(text(dice.pick(&MESSAGES))?) } else { None };
             kinds.extend(journey.consent(&consents, &actor)?);
-            let form =
-                Submission { name, email, phone, phone_as_typed: None, resume_url: None, note, consents };
-            submission = Some(Box::new(form));
+            let (phone_as_typed, resume_url) = (None, None);
+            form = Some(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents });
         }
-        kinds.push(journey.application(role, source, submission)?);
+        kinds.push(journey.application(role, source, form)?);
         journey.step(actor, kinds);
         Ok(journey)
     }
@@ -176,12 +175,22 @@ impl<'c> Journey<'c> {
         &mut self,
         role: &PlannedRole,
         source: Source,
-        submission: Option<Box<Submission>>,
+        form: Option<ApplicationForm>,
     ) -> Outcome<TouchpointKind> {
         let application_id = self.ids.next();
         let now = self.now();
         self.record = self.record.clone().apply(application_id, &role.open, source.clone(), now)?;
-        Ok(TouchpointKind::Applied { application_id, role_id: role.open.id, source, submission })
+        let role_id = role.open.id;
+        let mut submission_id = None;
+        if let Some(content) = form {
+            let id = self.ids.next();
+            let (resume_file_id, submitted_at) = (None, now);
+            let form = Submission { id, application_id, role_id, content, resume_file_id, submitted_at };
+            self.transaction.insert_submission(self.record.candidate.id, &form)?;
+            self.record = self.record.clone().with_first_submission(&form, false);
+            submission_id = Some(id);
+        }
+        Ok(TouchpointKind::Applied { application_id, role_id, source, submission_id })
     }
 
     /// Applies for another role a few days later, if the person was not hired and the role is open.

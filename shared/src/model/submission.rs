@@ -1,0 +1,193 @@
+//! Submissions: the application forms that were sent on the career page, and what they change.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::application::Notes;
+use super::candidate::{CandidateRecord, Name};
+use super::consent::SubmittedConsent;
+use super::contact::{Email, Phone, TypedPhone, WebAddress};
+use super::offered::{Offered, OfferedConsent};
+use super::{Application, Profile, Resume, ResumeFile};
+use crate::id::Id;
+
+/// What an applicant entered in the form on the career page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationForm {
+    /// The name.
+    pub name: Name,
+    /// The e-mail address.
+    pub email: Email,
+    /// The telephone number.
+    pub phone: Option<Phone>,
+    /// What was typed as the telephone number, if that is not the number with its country code.
+    pub phone_as_typed: Option<TypedPhone>,
+    /// The URL of the resume.
+    pub resume_url: Option<WebAddress>,
+    /// A message from the applicant.
+    pub note: Option<Notes>,
+    /// The consents that the applicant gave.
+    pub consents: Vec<SubmittedConsent>,
+}
+
+/// A submitted application form. It stays as it was sent; only a file that is uploaded after it is added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// The identifier.
+    pub id: Id,
+    /// The application that the form belongs to.
+    pub application_id: Id,
+    /// The role.
+    pub role_id: Id,
+    /// What the form contained.
+    #[serde(flatten)]
+    pub content: ApplicationForm,
+    /// The resume file that came with the form.
+    pub resume_file_id: Option<Id>,
+    /// When the form was sent.
+    pub submitted_at: Timestamp,
+}
+
+/// A file that came with a submitted form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmittedFile {
+    /// The identifier.
+    pub id: Id,
+    /// The application that the file belongs to.
+    pub application_id: Id,
+    /// The file in the bucket.
+    pub resume: ResumeFile,
+    /// The size in bytes.
+    pub size: u64,
+    /// When the file was added.
+    pub created_at: Timestamp,
+}
+
+/// A candidate's record with another submission.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// The record.
+    pub record: CandidateRecord,
+    /// The submission that is no longer kept.
+    pub dropped: Option<Id>,
+}
+
+impl Application {
+    /// The number of submissions that are kept, the newest.
+    pub const MAX_SUBMISSIONS: usize = 20;
+
+    /// Adds a submission. Returns the one that is no longer kept.
+    fn add_submission(&mut self, submission: &Submission, is_known: bool) -> Option<Id> {
+        self.submissions.push(submission.id);
+        let is_full = self.submissions.len() > Self::MAX_SUBMISSIONS;
+        let dropped = is_full.then(|| self.submissions.remove(0));
+        let mut offered = self.offered.take().unwrap_or_default();
+        offered.consents.retain(|consent| Some(consent.submission_id) != dropped);
+        if is_known {
+            offered.phone = submission.content.phone.clone().or(offered.phone);
+            for SubmittedConsent { purpose, .. } in &submission.content.consents {
+                let purpose = *purpose;
+                offered.consents.retain(|consent| consent.purpose != purpose);
+                let (obtained_at, submission_id) = (submission.submitted_at, submission.id);
+                offered.consents.push(OfferedConsent { purpose, obtained_at, submission_id });
+            }
+        }
+        self.offer(offered);
+        dropped
+    }
+
+    /// Replaces what is offered.
+    fn offer(&mut self, offered: Offered) {
+        self.offered = Some(offered).filter(|offered| !offered.is_empty());
+    }
+}
+
+impl CandidateRecord {
+    fn application_mut(&mut self, id: Id) -> Option<&mut Application> {
+        self.applications.iter_mut().find(|application| application.id == id)
+    }
+
+    /// Adds the form with which the candidate has just applied. The form of a candidate who was known before only offers
+    /// its content.
+    #[must_use]
+    pub fn with_first_submission(mut self, submission: &Submission, is_known: bool) -> Self {
+        if let Some(application) = self.application_mut(submission.application_id) {
+            application.add_submission(submission, is_known);
+        }
+        self.without_moot_offers()
+    }
+
+    /// Adds a form with which the candidate applied again for the role.
+    #[must_use]
+    pub fn reapply(mut self, submission: &Submission) -> Submitted {
+        let (now, mut dropped) = (submission.submitted_at, None);
+        if let Some(application) = self.application_mut(submission.application_id) {
+            dropped = application.add_submission(submission, true);
+            application.reapplied_at = Some(application.reapplied_at.map_or(now, |earlier| earlier.max(now)));
+            application.resubmissions += 1;
+            application.reapplied = true;
+            application.updated_at = now.max(application.updated_at);
+        }
+        Submitted { record: self.without_moot_offers().updated(now), dropped }
+    }
+
+    /// Adds the file that came with a form. The first form of a new candidate sets the resume.
+    #[must_use]
+    pub fn add_submitted_file(mut self, file: &SubmittedFile, is_known: bool) -> Self {
+        let now = file.created_at;
+        if let Some(application) = self.application_mut(file.application_id) {
+            if is_known {
+                let offered = application.offered.take().unwrap_or_default();
+                application.offer(Offered { resume_file_id: Some(file.id), ..offered });
+            } else {
+                application.resume_file_id = Some(file.id);
+            }
+            application.updated_at = now.max(application.updated_at);
+        }
+        if !is_known {
+            self.candidate.profile.resume = Some(Resume::File(file.resume.clone()));
+        }
+        self.updated(now)
+    }
+
+    /// Takes over what is offered to an application: the telephone number and this file. The consents are recorded
+    /// separately.
+    #[must_use]
+    pub fn accept_offered(mut self, application: Id, file: Option<&SubmittedFile>, now: Timestamp) -> Self {
+        let Some(application) = self.application_mut(application) else { return self };
+        let offered = application.offered.take().unwrap_or_default();
+        application.resume_file_id = file.map(|file| file.id).or(application.resume_file_id);
+        application.updated_at = now.max(application.updated_at);
+        let Profile { phone, resume, .. } = &mut self.candidate.profile;
+        *phone = offered.phone.or_else(|| phone.take());
+        *resume = file.map(|file| Resume::File(file.resume.clone())).or_else(|| resume.take());
+        self.without_moot_offers().updated(now)
+    }
+
+    /// Dismisses what is offered to an application. The submissions keep it.
+    #[must_use]
+    pub fn dismiss_offered(mut self, application: Id, now: Timestamp) -> Self {
+        if let Some(application) = self.application_mut(application) {
+            application.offered = None;
+            application.updated_at = now.max(application.updated_at);
+        }
+        self.updated(now)
+    }
+
+    /// Withdraws offers that would change nothing: the telephone number that the candidate has, and consents that are given
+    /// or were withdrawn later.
+    #[must_use]
+    pub(super) fn without_moot_offers(mut self) -> Self {
+        let phone = self.candidate.profile.phone.as_ref();
+        for application in &mut self.applications {
+            let Some(mut offered) = application.offered.take() else { continue };
+            offered.phone = offered.phone.filter(|offered| phone != Some(offered));
+            offered.consents.retain(|offered| {
+                let current = self.consents.iter().find(|consent| consent.purpose == offered.purpose);
+                current.is_none_or(|current| !current.granted && current.obtained_at <= offered.obtained_at)
+            });
+            application.offer(offered);
+        }
+        self
+    }
+}
