@@ -204,6 +204,7 @@ async fn an_email_address_is_stored_as_given_and_unique_regardless_of_case() {
         ("Jane+Rust@example.com".to_owned(), "jane+rust@EXAMPLE.COM".to_owned()),
         ("o'brien_x-y.z@example.co.uk".to_owned(), "O'BRIEN_x-y.z@example.co.uk".to_owned()),
         ("Jörg@Müller.de".to_owned(), "JÖRG@MÜLLER.DE".to_owned()),
+        ("x@München.example".to_owned(), "X@xn--mnchen-3ya.example".to_owned()),
         ("用户@例子.公司".to_owned(), "用户@例子.公司".to_owned()),
         (email_of_length(254), email_of_length(254).to_uppercase()),
     ] {

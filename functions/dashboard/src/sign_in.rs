@@ -88,7 +88,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let (address, password) = (form.get("email").trim(), form.get("password"));
     let page = SignInPage::of(&request, return_to(form.get("return_to")), address);
     let email = address.parse::<Email>().ok();
-    let account = email.as_ref().map_or_else(|| address.to_lowercase(), Email::folded);
+    let account = email.as_ref().map_or_else(|| address.to_lowercase(), Email::normalized);
     let account = sign_in_limits::sign_in(&account);
     let (store, now) = (request.context.store(), request.context.now());
     let known_browser = email.as_ref().and_then(|email| request.known_browser(email));

@@ -145,7 +145,7 @@ impl PageRequest {
 
     /// The random string of this browser, if somebody has signed in to the account from it.
     pub fn known_browser(&self, email: &Email) -> Option<String> {
-        let account = email.folded();
+        let account = email.normalized();
         let name = Cookie::of(self.context.base_url()).known_browser(&account);
         let value = headers::cookie(self.context.headers(), &name)?;
         let (browser, signature) = value.split_once('.')?;
@@ -189,7 +189,7 @@ impl PageRequest {
             transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());
         }
         context.store().commit(transaction).await?;
-        let (cookie, account) = (Cookie::of(context.base_url()), member.email.folded());
+        let (cookie, account) = (Cookie::of(context.base_url()), member.email.normalized());
         let browser = known.unwrap_or_else(|| context.random().token(BROWSER_LENGTH));
         let (name, value) = (cookie.known_browser(&account), self.known_value(&browser, &account));
         let reply = self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs());

@@ -6,7 +6,8 @@ use email_address::{EmailAddress, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rlibphonenumber::{PhoneNumber, PhoneNumberFormat};
 use serde::{Deserialize, Serialize};
-use url::Url;
+use unicode_normalization::UnicodeNormalization;
+use url::{Host, Url};
 
 use super::text::is_invisible;
 use super::{Country, Text};
@@ -35,9 +36,15 @@ impl Email {
         format!("mailto:{local}@{domain}")
     }
 
-    /// The lower-cased form. Two addresses with the same folded form are considered equal.
-    pub fn folded(&self) -> String {
-        self.0.to_lowercase()
+    /// The normal form: composed characters (NFC) in lower case, and the domain in ASCII. Two addresses with the same
+    /// normal form are considered equal. Browsers send the domains of their forms in ASCII.
+    pub fn normalized(&self) -> String {
+        let lower: String = self.0.to_lowercase().nfc().collect();
+        let Some((local, domain)) = lower.rsplit_once('@') else { return lower };
+        match Host::parse(domain) {
+            Ok(Host::Domain(domain)) => format!("{local}@{domain}"),
+            _ => lower,
+        }
     }
 }
 
@@ -49,7 +56,9 @@ impl FromStr for Email {
             return Err(format!("must be at most {} characters", Self::MAX));
         }
         let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
-        match EmailAddress::parse_with_options(given, options) {
+        // The parser refuses combining characters.
+        let composed: String = given.nfc().collect();
+        match EmailAddress::parse_with_options(&composed, options) {
             Ok(_) => Ok(Self(given.to_owned())),
             Err(_) => Err("must be an e-mail address, such as jane@example.com".to_owned()),
         }
@@ -214,9 +223,17 @@ mod tests {
         let long = format!("{}@{}.com", "a".repeat(64), "b".repeat(60));
         assert!(long.parse::<Email>().is_ok());
         assert!(format!("{}@{}.com", "a".repeat(64), "b.".repeat(100)).parse::<Email>().is_err());
-        let folded = |email: &str| email.parse::<Email>().unwrap().folded();
-        assert_eq!(folded("Jörg+A@Example.com"), folded("JÖRG+a@EXAMPLE.COM"));
-        assert_ne!(folded("jane+a@example.com"), folded("jane@example.com"));
+        let normalized = |email: &str| email.parse::<Email>().unwrap().normalized();
+        for (one, other) in [
+            ("Jörg+A@Example.com", "JÖRG+a@EXAMPLE.COM"),
+            ("jo\u{308}rg@example.com", "j\u{f6}rg@example.com"),
+            ("x@München.example", "x@xn--mnchen-3ya.example"),
+            ("x@mu\u{308}nchen.example", "x@XN--MNCHEN-3YA.example"),
+        ] {
+            assert_eq!(normalized(one), normalized(other), "{one}");
+        }
+        assert_ne!(normalized("jane+a@example.com"), normalized("jane@example.com"));
+        assert_eq!(normalized("x@xn--a.example"), "x@xn--a.example", "no domain is lost");
     }
 
     #[test]
@@ -324,7 +341,8 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_any_text_never_panics(given in "\\PC{0,300}") {
-            let _ = (given.parse::<Email>(), given.parse::<Phone>(), given.parse::<WebAddress>());
+            let email = given.parse::<Email>().map(|email| email.normalized());
+            let _ = (email, given.parse::<Phone>(), given.parse::<WebAddress>());
             let _ = Phone::understood(&given, "DE".parse().ok());
         }
     }

@@ -22,7 +22,8 @@ pub struct Candidate {
     id: Id,
     /// The name.
     name: Name,
-    /// The e-mail address. It is unique in the organization, regardless of upper and lower case.
+    /// The e-mail address. It is unique in the organization, regardless of upper and lower case and of
+    /// the form of international domains.
     email: Email,
     /// The telephone number with its country code.
     phone: Option<Phone>,

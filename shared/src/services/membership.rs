@@ -46,7 +46,7 @@ pub async fn invite(
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     let members = store.list_members(organization).await?;
-    for other in members.iter().filter(|other| other.email.folded() == new.email.folded()) {
+    for other in members.iter().filter(|other| other.email.normalized() == new.email.normalized()) {
         if !other.is_invited() || other.has_link(new.created_at) {
             return Err(CommitError::Taken(vec![Taken { field: UniqueField::Email, owner: Some(other.id) }]));
         }

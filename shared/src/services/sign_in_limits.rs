@@ -33,7 +33,7 @@ pub async fn unlock(
     member: &Member,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (id, address) = (member.id, member.email.folded());
+    let (id, address) = (member.id, member.email.normalized());
     for subject in [sign_in(&address), password(organization, id), second_factor(organization, id)] {
         store.forget_attempts(&subject, WINDOW, now).await?;
     }

@@ -78,7 +78,7 @@ impl Transaction {
         if old != new {
             self.put(list_item(self.tenant, new)?)?;
         }
-        if old.profile.email.folded() != new.profile.email.folded() {
+        if old.profile.email.normalized() != new.profile.email.normalized() {
             let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
             self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
             self.delete(keys::email(self.tenant, &old.profile.email));

@@ -32,7 +32,7 @@
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | applicant of a role with a score, in a stage | `{tenant}#SCORED#{role id}#{stage}` | score, then application id | |
 //! | applicant of a role who has applied again since the last move | `{tenant}#REAPPLIED#{role id}` | application id | |
-//! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
+//! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the address in its normal form}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
 //! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
 //! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{hash of the case-folded source}` | candidate id | |
@@ -65,7 +65,7 @@
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{member id}` | hash | |
 //! | security notice for a member | `{organization}#live#NOTICE#{member id}` | id | |
-//! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
+//! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{hash of the address in its normal form}` | `EMAIL` | |
 //! | ceremony of a passkey: the challenge that a browser has yet to answer | `PASSKEY_CEREMONY#{hash}` | `CEREMONY` | |
 //! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{hash of the subject}` | end of the window | |
 //! | call of an assistant that a member has to confirm | `{tenant}#CONFIRMATION` | `CALL#{hash of the call}` | |
@@ -539,7 +539,7 @@ pub(super) fn candidate_screens(tenant: Tenant, candidate: Id) -> Partition {
 }
 
 pub(super) fn email(tenant: Tenant, email: &Email) -> Key {
-    Key { pk: format!("{tenant}#EMAIL#{}", hashed(&email.folded())), sk: "EMAIL".to_owned() }
+    Key { pk: format!("{tenant}#EMAIL#{}", hashed(&email.normalized())), sk: "EMAIL".to_owned() }
 }
 
 /// The search index of all candidates.
@@ -978,7 +978,7 @@ const fn live(organization: Id) -> Tenant {
 }
 
 pub(super) fn member_email(email: &Email) -> Key {
-    Key { pk: format!("MEMBER_EMAIL#{}", hashed(&email.folded())), sk: "EMAIL".to_owned() }
+    Key { pk: format!("MEMBER_EMAIL#{}", hashed(&email.normalized())), sk: "EMAIL".to_owned() }
 }
 
 pub(super) fn confirmation(tenant: Tenant, hash: &str) -> Key {
