@@ -188,7 +188,8 @@ impl CandidateRecord {
 mod tests {
     use super::super::role::RoleContent;
     use super::super::{
-        Actor, CancelReason, HoldReason, LegalHold, Move, Name, OpenScreen, Profile, Role, Source, Text,
+        Actor, ApplicationForm, CancelReason, HoldReason, LegalHold, Move, Name, OpenScreen, Profile, Role,
+        Source, Submission, Text,
     };
     use super::*;
     use crate::id::Id;
@@ -285,6 +286,27 @@ mod tests {
         assert_eq!(start(&both), Some((11, true)));
         let edited = rejected.clone().edit(rejected.candidate.profile.clone(), day(20));
         assert_eq!(start(&edited), Some((5, false)), "other changes do not count");
+    }
+
+    #[test]
+    fn the_period_begins_again_with_a_form() {
+        let rejected = make(apply(jane(), 1, 3), &REJECT, None, 5);
+        let Profile { name, email, .. } = rejected.candidate.profile.clone();
+        let content =
+            ApplicationForm { name, email, phone: None, resume_url: None, note: None, consents: Vec::new() };
+        let submission = Submission {
+            id: id(200),
+            application_id: id(101),
+            role_id: id(1),
+            content,
+            resume_file_id: None,
+            submitted_at: day(9),
+        };
+        assert_eq!(start(&rejected.clone().reapply(&submission).record), Some((9, false)));
+        let active = make(rejected, &Move::Unreject, None, 6);
+        let again = active.reapply(&submission).record;
+        assert_eq!(start(&again), None, "a form does not end an application");
+        assert_eq!(start(&make(again, &REJECT, None, 12)), Some((12, false)));
     }
 
     #[test]
