@@ -292,8 +292,15 @@ mod tests {
     fn the_period_begins_again_with_a_form() {
         let rejected = make(apply(jane(), 1, 3), &REJECT, None, 5);
         let Profile { name, email, .. } = rejected.candidate.profile.clone();
-        let content =
-            ApplicationForm { name, email, phone: None, resume_url: None, note: None, consents: Vec::new() };
+        let content = ApplicationForm {
+            name,
+            email,
+            phone: None,
+            phone_as_typed: None,
+            resume_url: None,
+            note: None,
+            consents: Vec::new(),
+        };
         let submission = Submission {
             id: id(200),
             application_id: id(101),
