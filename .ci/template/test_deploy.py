@@ -394,7 +394,8 @@ class Deployment(unittest.TestCase):
         before = {**DEFAULTS, "Environment": "prod", "Release": "0" * 10, "AlarmEmail": "a@b.example", "Removed": "x"}
         overrides = {"ServicesSecretArn": "arn", "CallCountries": "DE"}
         compile_smoke, build, deploy, smoke = self.play(before, overrides)
-        expected = {**before, **overrides}
+        # samconfig.toml reserves concurrency for the career pages.
+        expected = {**before, "CareersConcurrency": "100", **overrides}
         del expected["Removed"]
         self.assertEqual(build, ("sam", "build", expected))
         release = deploy[2]["Release"]
