@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { LARGE_RESUME, NO_RESUME, post, publish, RESUME } from "./careers_content.mjs";
+import { asLongAsAPerson, LARGE_RESUME, NO_RESUME, post, publish, RESUME } from "./careers_content.mjs";
 import { isOnScreen, requireLeadsToField } from "./looks.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
@@ -131,6 +131,7 @@ export async function visit({ service, open, step }, options) {
     }
     await consents[0].check();
     await consents[2].check();
+    await asLongAsAPerson(page);
     assert.equal(await visitor.press("Submit application"), 303);
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Application received");
   });
@@ -153,10 +154,12 @@ export async function visit({ service, open, step }, options) {
     await fill({ ...VALID, "E-mail address": "no address" });
     await page.locator("input[type=file]").setInputFiles(RESUME);
     await page.locator("#consent").check();
+    await asLongAsAPerson(page);
     assert.equal(await visitor.press("Submit application"), 422);
     assert.ok(await attached.isVisible());
     await page.getByLabel("E-mail address").fill(VALID["E-mail address"]);
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
+    await asLongAsAPerson(page);
     assert.equal(await visitor.press("Submit application"), 422);
     assert.match(await page.getByRole("alert").innerText(), /This is a web page/);
     assert.ok(await attached.isVisible());
@@ -223,6 +226,7 @@ export async function visit({ service, open, step }, options) {
       await visitor.go(`${PORTAL}/${posting.slug}`);
       await fill({ ...VALID, "E-mail address": email });
       await page.getByRole("checkbox").first().check();
+      await asLongAsAPerson(page);
       assert.equal(await visitor.press("Submit application"), 303);
       answers.push((await page.getByRole("main").innerText()).replace(posting.title, "TITLE"));
     }

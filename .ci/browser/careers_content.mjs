@@ -148,3 +148,8 @@ trailer<</Root 1 0 R/Size 6>>
 export const LARGE_RESUME = { ...RESUME, buffer: Buffer.alloc(4_400_000, " ") };
 
 export const NO_RESUME = { ...RESUME, buffer: Buffer.from("<!doctype html><script>alert(1)</script>") };
+
+/** Waits until a form is not sent sooner after its page than a person can be. */
+export function asLongAsAPerson(page) {
+  return page.waitForTimeout(2_100);
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { post, publish, RESUME } from "./careers_content.mjs";
+import { asLongAsAPerson, post, publish, RESUME } from "./careers_content.mjs";
 import { isFocusVisible, next, tabTo } from "./keyboard.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
@@ -84,6 +84,7 @@ export async function visit({ service, open, step }) {
       assert.ok(stops.length < 7, stops.join());
     }
     await keyboard.press("Space");
+    await asLongAsAPerson(page);
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
   });
 

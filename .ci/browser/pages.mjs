@@ -21,6 +21,8 @@ const LISTS = {
   channels: "/dashboard/settings/integrations/channels",
   organization: "/dashboard/settings/organization",
   privacy: "/dashboard/settings/privacy",
+  "suspect-forms": "/dashboard/candidates/suspects",
+  "application-limits": "/dashboard/settings/application-limits",
   retention: "/dashboard/settings/retention",
   "audit-log": "/dashboard/settings/audit-log",
   members: "/dashboard/settings/members",

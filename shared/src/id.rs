@@ -28,6 +28,11 @@ impl Id {
         if number >= 1 && number <= Self::MAX { Some(Self(number)) } else { None }
     }
 
+    /// The smallest identifier that can be generated at this time.
+    pub fn first_at(time: Timestamp) -> Self {
+        Self(Ids::first_at(time).max(1))
+    }
+
     /// The identifier as a number.
     pub const fn get(self) -> u64 {
         self.0

@@ -760,9 +760,9 @@ async fn a_file_of_a_known_candidate_makes_the_same_calls() {
     }
     assert_eq!(seen[0].1, "attached=yes");
     assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
-    // The career site, the posting's slug, the posting with its role, the three limits, the candidate by e-mail address, the
+    // The career site, the posting's slug, the posting with its role, the four limits, the candidate by e-mail address, the
     // application, the candidate, and the file.
-    assert_eq!(seen[0].0.len(), 11, "{:?}", seen[0].0);
+    assert_eq!(seen[0].0.len(), 12, "{:?}", seen[0].0);
 }
 
 #[tokio::test]

@@ -99,6 +99,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) endpoint: Id,
     /// A delivery to the endpoint, which has failed.
     pub(crate) delivery: Id,
+    /// A suspect form for the role.
+    pub(crate) suspect: String,
 }
 
 impl DashboardFixtures {
@@ -161,7 +163,11 @@ impl DashboardFixtures {
         let url = event_fixtures::WEBHOOK_URL;
         event_fixtures::create_webhook_endpoint(api.store(), acme, endpoint, url, now).await.unwrap();
         event_fixtures::create_delivery(api.store(), acme, endpoint, delivery, now).await.unwrap();
+        let suspect = Id::new(1_700_000_000_000_071).unwrap();
+        let of_role = Id::new(role).unwrap();
+        event_fixtures::create_suspect_form(api.store(), acme, suspect, of_role, now).await.unwrap();
         Self {
+            suspect: suspect.to_string(),
             role,
             candidate,
             key: credential.id(),
@@ -216,6 +222,7 @@ impl DashboardFixtures {
             "/dashboard/postings/{id}/status" => vec![("action", "unpublish")],
             "/dashboard/postings/{id}/x" => vec![("style", "casual")],
             "/dashboard/candidates/new" => vec![("name", "New"), ("email", "new@people.example")],
+            "/dashboard/candidates/suspects" => vec![("act", "accept"), ("id", &self.suspect)],
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
@@ -261,6 +268,7 @@ impl DashboardFixtures {
             "/dashboard/settings/members" => {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
+            "/dashboard/settings/application-limits" => vec![("act", "clear")],
             "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/career-page/logo" => vec![("action", "remove")],
@@ -437,8 +445,8 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 17,
-        "countries, narrowing an app, organization, privacy, retention, audit log, invite, link, role, remove, two for second factors, \
+        rejected, 18,
+        "countries, narrowing an app, organization, privacy, retention, application limits, audit log, invite, link, role, remove, two for second factors, \
          export, two for erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";

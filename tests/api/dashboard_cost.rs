@@ -49,7 +49,14 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/postings/{id}/x",
         &["BatchGetItem", "GetItem", "GetItem", "Query", "TransactWriteItems"],
     ),
-    ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
+    // The candidates, and the newest suspect forms.
+    ("GET /dashboard/candidates", &["BatchGetItem", "Query", "Query", "PutItem"]),
+    ("GET /dashboard/candidates/suspects", &["BatchGetItem", "Query", "BatchGetItem", "PutItem"]),
+    // The form, its role, the candidate by e-mail address, and the application.
+    (
+        "POST /dashboard/candidates/suspects",
+        &["BatchGetItem", "BatchGetItem", "GetItem", "GetItem", "GetItem", "TransactWriteItems"],
+    ),
     // The session, the candidate, the entry in the audit log, the notes, the roles, the submitted forms and the consents.
     (
         "GET /dashboard/candidates/{id}",
@@ -172,6 +179,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/organization", &["BatchGetItem"]),
     ("POST /dashboard/settings/organization", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    ("GET /dashboard/settings/application-limits", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/settings/application-limits", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     // The four shards of the month.
     (
         "GET /dashboard/settings/integrations/connected-apps/{id}",

@@ -132,6 +132,7 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/settings/members/{id}/remove", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/{id}/second-factor", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/second-factor", "/dashboard/settings/members"),
+    ("POST /dashboard/settings/application-limits", "/dashboard/settings/application-limits"),
     ("POST /dashboard/webhooks", WEBHOOKS),
     ("POST /dashboard/webhooks/{id}", WEBHOOKS),
     ("POST /dashboard/webhooks/{id}/rotate", WEBHOOKS),

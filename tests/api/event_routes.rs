@@ -90,6 +90,10 @@ const OUTCOMES: &[(&str, Outcome)] = &[
         Makes(&[ApplicationCreated, CandidateConsentRecorded, CandidateCreated]),
     ),
     ("POST /dashboard/candidates/new", Makes(&[CandidateCreated])),
+    (
+        "POST /dashboard/candidates/suspects",
+        Makes(&[ApplicationCreated, CandidateConsentRecorded, CandidateCreated]),
+    ),
     ("POST /dashboard/candidates/{id}/applications", Makes(&[ApplicationCreated])),
     ("POST /dashboard/candidates/{id}/consents", Makes(&[CandidateConsentRecorded])),
     ("POST /dashboard/candidates/{id}/edit", Makes(&[CandidateUpdated])),
@@ -139,6 +143,7 @@ const OUTCOMES: &[(&str, Outcome)] = &[
     ("POST /dashboard/settings/account/sessions/end", Nothing("sessions are no events")),
     ("POST /dashboard/settings/account/sessions/end-others", Nothing("sessions are no events")),
     ("POST /dashboard/settings/account/time-zone", Makes(&[MemberUpdated])),
+    ("POST /dashboard/settings/application-limits", Makes(&[SettingsChanged])),
     ("POST /dashboard/settings/career-page", Makes(&[SettingsChanged])),
     ("POST /dashboard/settings/career-page/logo", Makes(&[SettingsChanged])),
     ("POST /dashboard/settings/integrations/api-keys", Makes(&[ApiKeyCreated])),

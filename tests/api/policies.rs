@@ -333,13 +333,13 @@ const RARE: [(&str, &[&str], &str); 9] = [
     ),
     (
         "CareersFunction",
-        &["*#PHONE#*", "*#REAPPLIED#*", "*#RETENTION#*", "*#SCORED#*"],
-        "careers_again.rs, careers_applications.rs",
+        &["*#PHONE#*", "*#REAPPLIED#*", "*#RETENTION#*", "*#SCORED#*", "*#SUSPECT"],
+        "careers_again.rs, careers_applications.rs, careers_suspects.rs",
     ),
     (
         "DashboardCandidatesFunction",
-        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "*#REAPPLIED#*", "*#SCORED#*"],
-        "careers_again.rs, dashboard_lists.rs, dashboard_pages.rs",
+        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "index *#SUSPECT#*", "*#REAPPLIED#*", "*#SCORED#*"],
+        "careers_again.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_suspects.rs",
     ),
     (
         "DashboardRolesFunction",
@@ -365,12 +365,14 @@ const RARE: [(&str, &[&str], &str); 9] = [
             "*#REAPPLIED#*",
             "*#SCORED#*",
             "*#SETTING",
+            "*#SUSPECT",
             "*#TAG#*",
             "*#UPLOAD#*",
             "*#WORD",
             "ATTEMPTS#*",
         ],
-        "calls.rs, careers_again.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, retention.rs",
+        "calls.rs, careers_again.rs, careers_suspects.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, \
+         retention.rs",
     ),
     ("VoiceWebhookFunction", &["*#RETENTION#*", "*#SCORED#*"], "pipeline.rs, voice_webhook.rs"),
 ];

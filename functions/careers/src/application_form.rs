@@ -6,7 +6,7 @@ use shared::model::{
     ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes, Phone, SubmittedConsent,
     TypedPhone, WebAddress, non_blank,
 };
-use shared::services::resumes::{CheckedFile, FileError};
+use shared::services::resumes::FileError;
 
 use crate::pages::{ConsentBox, FILE_TOO_LARGE};
 
@@ -52,12 +52,22 @@ pub(crate) fn lost_file() -> Problem {
     Problem { field: FILE, sentence: CHOOSE_AGAIN.to_owned() }
 }
 
-/// Parses a submitted form, or returns every problem with it. Of a form that `is_cut` the end is missing. `file` is the file that was sent with it, and `lost` says
-/// that it refers to a file that is no longer kept. A phone number without a country code is one of `country`.
+/// Returns the problem with a file that is not accepted.
+pub(crate) fn refused_file(error: FileError) -> Problem {
+    let sentence = match error {
+        FileError::TooLarge => FILE_TOO_LARGE.to_owned(),
+        FileError::Refused(refusal) => refusal.to_string(),
+    };
+    Problem { field: FILE, sentence }
+}
+
+/// Parses a submitted form, or returns every problem with it. Of a form that `is_cut` the end is missing. `file` says whether
+/// a file was sent with it, and `lost` that it refers to a file that is no longer kept. A phone number without a country
+/// code is one of `country`.
 pub(crate) fn parse(
     form: &Parameters,
     is_cut: bool,
-    file: &Result<Option<CheckedFile>, FileError>,
+    file: Result<bool, FileError>,
     lost: bool,
     country: Option<Country>,
 ) -> Result<ApplicationForm, Vec<Problem>> {
@@ -90,11 +100,13 @@ pub(crate) fn parse(
     let phone = Phone::understood(typed_phone, country);
     let is_in_full = phone.is_some() && typed_phone.parse().ok() == phone;
     let phone_as_typed = if is_in_full { None } else { TypedPhone::cut(typed_phone) };
-    match file {
-        Err(FileError::TooLarge) => report(FILE, FILE_TOO_LARGE.to_owned()),
-        Err(FileError::Refused(refusal)) => report(FILE, refusal.to_string()),
-        Ok(None) if lost => report(FILE, CHOOSE_AGAIN.to_owned()),
-        Ok(_) => {}
+    let file_problem = match file {
+        Err(error) => Some(refused_file(error)),
+        Ok(false) if lost => Some(lost_file()),
+        Ok(_) => None,
+    };
+    if let Some(Problem { field, sentence }) = file_problem {
+        report(field, sentence);
     }
     let resume_url = match non_blank(form.get("resume_url")) {
         None => None,

@@ -6,7 +6,8 @@ use shared::providers::resumes::UploadForm;
 
 use crate::job_page::PostedJob;
 use crate::pages::{ConfirmationPage, FileForm};
-use crate::resumes::{self, ResumeError, UNSAVED};
+use crate::resume_error::{ResumeError, UNSAVED};
+use crate::resumes;
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// Shows the confirmation page. It offers an upload for files that are too large for a form. After an upload, the bucket also redirects here, and the file is attached to the

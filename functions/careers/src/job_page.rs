@@ -11,6 +11,7 @@ use crate::application_form::consent_boxes;
 use crate::assets::script_version;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
+use crate::page_time::{self, OPENED};
 use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume};
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
@@ -57,6 +58,11 @@ impl PostedJob {
         self.site.job_path(&self.posting.slug)
     }
 
+    /// The country whose telephone numbers need no country code.
+    pub(crate) fn country(&self) -> Option<Country> {
+        self.role.content.country.or(self.settings.country)
+    }
+
     /// Renders the page. If the posting is open, the page has an application form with the values in `typed`, the file that
     /// was `kept` and the `problems`.
     pub(crate) fn page(
@@ -101,6 +107,7 @@ impl PostedJob {
                     kept,
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
+                    opened: typed.get(OPENED),
                     consents: consent_boxes(typed),
                     contact: self.settings.contact_email.as_ref(),
                     problems,
@@ -157,5 +164,8 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
         Ok(job) => job,
         Err(reply) => return Ok(reply.cached()),
     };
-    Ok(job.page(context, &Parameters::default(), None, Vec::new())?.cached())
+    let form = [(OPENED.to_owned(), page_time::now(context, job.site.career.tenant(), job.posting.id))]
+        .into_iter()
+        .collect();
+    Ok(job.page(context, &form, None, Vec::new())?.cached())
 }

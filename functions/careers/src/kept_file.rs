@@ -3,13 +3,15 @@
 //! A page cannot contain a chosen file, so a form with mistakes contains a ticket for it. The file is deleted when the
 //! application is received, and otherwise by the bucket, like an upload that was never attached.
 
+use bytes::Bytes;
 use jiff::SignedDuration;
 use shared::http::{Error, Parameters, RequestContext};
 use shared::providers::resumes::{Bucket, BucketError};
-use shared::services::resumes::{CheckedFile, MAX_FILE};
+use shared::services::resumes::MAX_FILE;
 
 use crate::job_page::PostedJob;
 use crate::pages::KeptResume;
+use crate::sent_file::SentFile;
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// The field of the ticket.
@@ -65,7 +67,7 @@ impl KeptFile {
         context: &RequestContext,
         job: &PostedJob,
         bucket: &Bucket,
-        file: &CheckedFile,
+        file: &SentFile,
         name: &str,
     ) -> Result<Option<Self>, Error> {
         let now = context.now();
@@ -79,9 +81,7 @@ impl KeptFile {
             }
         }
         let ticket = UploadTicket::new(context, job, TicketKind::KeptFile);
-        let written = file.write(bucket, &ticket.upload_key(job), now).await;
-        let is_written =
-            written.inspect_err(|error| tracing::error!(trouble = %error, "a resume was not kept")).is_ok();
+        let is_written = file.write(bucket, &ticket.upload_key(job), now).await;
         Ok(is_written.then(|| Self { ticket, name: shown(name), is_removed: false }))
     }
 
@@ -91,9 +91,9 @@ impl KeptFile {
         context: &RequestContext,
         job: &PostedJob,
         bucket: &Bucket,
-    ) -> Result<Option<CheckedFile>, BucketError> {
+    ) -> Result<Option<Bytes>, BucketError> {
         let found = bucket.read(&self.ticket.upload_key(job), MAX_FILE, context.now()).await?;
-        Ok(found.and_then(|object| CheckedFile::check(object.bytes).ok()))
+        Ok(found.map(|object| object.bytes))
     }
 
     /// Deletes the file, because the application has been received.

@@ -15,12 +15,16 @@ mod json_ld;
 mod kept_file;
 mod logo;
 mod openings;
+mod page_time;
 mod pages;
 mod position;
 mod privacy_page;
+mod resume_error;
 mod resumes;
 mod robots;
+mod sent_file;
 mod site;
+mod suspects;
 mod upload_ticket;
 #[cfg(test)]
 mod xss_tests;

@@ -209,6 +209,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) resume_url: &'p str,
     /// The note.
     pub(crate) note: &'p str,
+    /// The time of the page, signed.
+    pub(crate) opened: &'p str,
     /// The consents that the form asks for.
     pub(crate) consents: Vec<ConsentBox>,
     /// The address for questions about the candidate's data.
@@ -306,16 +308,12 @@ pub(crate) struct UnknownOrganizationPage<'p> {
     pub(crate) style_version: &'p str,
 }
 
-/// The 429 page after too many applications from one network.
+/// The 429 page of a career site that cannot even keep more suspect forms today.
 #[derive(Template)]
 #[template(path = "too_many.html")]
 pub(crate) struct TooManyApplicationsPage<'p> {
     /// The layout.
     pub(crate) layout: Layout<'p>,
-    /// The number of minutes until applications are accepted again, at least one.
-    pub(crate) minutes: i64,
-    /// Whether the applicant's network sent too many applications, and not all applicants together.
-    pub(crate) is_of_network: bool,
     /// The path of the job's page.
     pub(crate) job_path: &'p str,
 }

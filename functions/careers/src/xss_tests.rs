@@ -133,6 +133,7 @@ fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -
         kept: Some(KeptResume { ticket: text.to_owned(), name: text, is_removed: true }),
         resume_url: text,
         note: text,
+        opened: text,
         consents: vec![ConsentBox {
             field: "consent",
             wording: "I agree",
@@ -177,8 +178,7 @@ fn pages(text: &str) -> Vec<String> {
         PrivacyPage { layout: layout(text), text: None, contact }.render(),
         PrivacyPage { layout: layout(text), text: Some(descriptions::html(text)), contact }.render(),
         UnknownJobPage { layout: layout(text) }.render(),
-        TooManyApplicationsPage { layout: layout(text), minutes: 2, is_of_network: true, job_path: PORTAL }
-            .render(),
+        TooManyApplicationsPage { layout: layout(text), job_path: PORTAL }.render(),
         UnknownOrganizationPage { style_version: text }.render(),
     ]
     .map(Result::unwrap)
@@ -225,7 +225,8 @@ fn assert_contact(url: &str) {
     assert!(local.chars().chain(domain.chars()).all(is_plain), "{url}");
 }
 
-/// Asserts that Markdown may produce this element, or that it is the contact address in the general privacy text.
+/// Asserts that Markdown may produce this element, that it is the contact address in the general privacy text, or that it is
+/// around the organization's own text.
 fn assert_allowed(element: ElementRef) {
     let name = element.value().name();
     let attributes: Vec<_> = element.value().attrs().collect();
@@ -240,7 +241,8 @@ fn assert_allowed(element: ElementRef) {
             "h2" | "blockquote" | "br" | "code" | "em" | "h3" | "h4" | "h5" | "h6" | "hr" | "li" | "ol" | "p"
             | "pre" | "strong" | "table" | "tbody" | "td" | "th" | "thead" | "tr" | "ul",
             [],
-        ) => {}
+        )
+        | ("div", [("class", "text"), ("dir", "auto")]) => {}
         _ => panic!("{name} {attributes:?}"),
     }
 }

@@ -93,17 +93,7 @@ impl Filter {
                 AuditSelection::All
             }
         };
-        let mut day = |field| {
-            let date = non_blank(query.get(field))?.parse::<Date>().ok();
-            if date.is_none() {
-                problems.push(problem(field, "Enter a date, such as 2026-11-20."));
-            }
-            date
-        };
-        let (from, to) = (day("from"), day("to"));
-        if from.zip(to).is_some_and(|(from, to)| from > to) {
-            problems.push(problem("to", "The last day can't be before the first day."));
-        }
+        let [from, to] = dates::period(query, &mut problems);
         if problems.is_empty() { Ok(Self { selection, from, to }) } else { Err(problems) }
     }
 
@@ -200,6 +190,9 @@ impl EntryRow {
         let (object, object_url) = match (entry.target, entry.shown) {
             (Some(_), _) if is_own => (None, None),
             (Some(target), _) => (Some(object(target, names)), object_url(target)),
+            (None, Some(count)) if entry.action == AuditAction::SuspectFormsDiscarded => {
+                (Some(format!("({count})")), None)
+            }
             (None, Some(shown)) => (Some(format!("({shown} on the page)")), None),
             (None, None) => (None, None),
         };
@@ -270,6 +263,7 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         AuditTargetKind::RetentionRule => "the retention rule".to_owned(),
         AuditTargetKind::SecondFactorRule => "the rule for second factors".to_owned(),
         AuditTargetKind::CallCountries => "the countries that may be called".to_owned(),
+        AuditTargetKind::ApplicationLimits => "the limits of applications".to_owned(),
         AuditTargetKind::Plan => "the plan".to_owned(),
         AuditTargetKind::X => "X".to_owned(),
         AuditTargetKind::WhatsApp => "WhatsApp".to_owned(),
@@ -329,6 +323,7 @@ const fn verb(action: AuditAction) -> &'static str {
         AuditAction::WebhookEndpointSecretRotated => "replaced the secret of the webhook endpoint",
         AuditAction::WebhookEndpointDeleted => "deleted the webhook endpoint",
         AuditAction::SubmissionRead => "read an application form of candidate",
+        AuditAction::SuspectFormsDiscarded => "discarded suspect application forms",
     }
 }
 
@@ -379,5 +374,6 @@ const fn label(action: AuditAction) -> &'static str {
         AuditAction::WebhookEndpointSecretRotated => "Secret of a webhook endpoint replaced",
         AuditAction::WebhookEndpointDeleted => "Webhook endpoint deleted",
         AuditAction::SubmissionRead => "Application form read",
+        AuditAction::SuspectFormsDiscarded => "Suspect forms discarded",
     }
 }

@@ -22,6 +22,7 @@ use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, Pager, id_position, next};
 use crate::sources::{actor, source};
 use crate::submissions::{FormRow, OfferRow, Submissions};
+use crate::suspects;
 
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
@@ -48,6 +49,8 @@ struct CandidatesPage<'p> {
     /// Whether the boxes of all candidates are ticked.
     all: bool,
     candidates: Vec<CandidateRow<'p>>,
+    /// The number of suspect forms, on the first page of all candidates.
+    suspects: Option<String>,
     /// The number of candidates in the list, where a counter has it.
     total: Option<String>,
     /// The parameter that names this list in the addresses of candidates.
@@ -249,6 +252,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let role =
         role.as_ref().map(|(role, _)| RoleFilter { id: role.id.get(), title: role.content.title.as_str() });
+    let is_first = shown.query().is_empty();
+    let suspects = if is_first { suspects::count(&request).await? } else { None };
     let zone = dates::zone(&request);
     let rows = candidates.iter().enumerate().map(|(index, candidate)| {
         let score = scores.get(index).copied();
@@ -268,6 +273,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         // People are never selected by score.
         all: query.non_empty("all").is_some() && !by_score,
         candidates: rows.collect(),
+        suspects,
         // The list is read from an index, which may be ahead of the counter that was read before.
         total: total.map(|total| grouped(total.max(candidates.len() as u64))),
         list: shown.parameter(),

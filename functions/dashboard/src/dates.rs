@@ -3,11 +3,12 @@
 use std::fmt::{self, Display, Formatter};
 
 use askama::filters::HtmlSafe;
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
+use shared::http::page::Problem;
 use shared::http::{MemberRequest, Parameters};
-use shared::model::Day;
+use shared::model::{Day, non_blank};
 
 /// The length of the value of an input for a date and a time: `2026-11-20T09:30`.
 const INPUT_LENGTH: usize = 16;
@@ -31,6 +32,23 @@ impl Display for Time {
 
 // The text consists of letters, digits and a few signs without a meaning in HTML.
 impl HtmlSafe for Time {}
+
+/// The first and the last day in the fields `from` and `to`. Adds the problems with them to the others.
+pub(crate) fn period(fields: &Parameters, problems: &mut Vec<Problem>) -> [Option<Date>; 2] {
+    let mut day = |field| {
+        let date = non_blank(fields.get(field))?.parse::<Date>().ok();
+        if date.is_none() {
+            problems.push(Problem { field, sentence: "Enter a date, such as 2026-11-20.".to_owned() });
+        }
+        date
+    };
+    let (from, to) = (day("from"), day("to"));
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        let sentence = "The last day can't be before the first day.".to_owned();
+        problems.push(Problem { field: "to", sentence });
+    }
+    [from, to]
+}
 
 /// Formats a day: `20 Nov 2026`.
 pub(crate) fn date(day: Day) -> String {

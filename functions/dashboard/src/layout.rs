@@ -100,6 +100,8 @@ pub(crate) enum Section {
     CareerPage,
     /// The organization's own text on its privacy page.
     Privacy,
+    /// How many application forms count as usual.
+    ApplicationLimits,
     /// The retention rule.
     Retention,
     /// Who did what, and when.
@@ -114,7 +116,7 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 11] = [
+    pub(crate) const SETTINGS: [Self; 12] = [
         Self::ApiKeys,
         Self::ConnectedApps,
         Self::Webhooks,
@@ -122,6 +124,7 @@ impl Section {
         Self::Organization,
         Self::CareerPage,
         Self::Privacy,
+        Self::ApplicationLimits,
         Self::Retention,
         Self::AuditLog,
         Self::Members,
@@ -142,6 +145,7 @@ impl Section {
             Self::Organization => "Organization",
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
+            Self::ApplicationLimits => "Application limits",
             Self::Retention => "Retention",
             Self::AuditLog => "Audit log",
             Self::Members => "Members",
@@ -163,6 +167,7 @@ impl Section {
             Self::Organization => "/dashboard/settings/organization",
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",
+            Self::ApplicationLimits => "/dashboard/settings/application-limits",
             Self::Retention => "/dashboard/settings/retention",
             Self::AuditLog => "/dashboard/settings/audit-log",
             Self::Members => "/dashboard/settings/members",

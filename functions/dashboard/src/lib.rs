@@ -7,6 +7,7 @@
 
 mod account;
 mod api_keys;
+mod application_limits;
 mod attempts;
 mod audit_log;
 mod bulk;
@@ -45,6 +46,7 @@ mod second_factor;
 mod sign_in;
 mod sources;
 mod submissions;
+mod suspects;
 mod undo;
 mod webhook_endpoint;
 mod webhooks;
@@ -83,6 +85,8 @@ pub fn roles() -> Vec<Route> {
 pub fn candidates() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
+        Route::member("GET /dashboard/candidates/suspects", Member, suspects::list).reading(CandidatesListed),
+        Route::member("POST /dashboard/candidates/suspects", Member, suspects::act),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
         Route::member("POST /dashboard/roles/{id}/move", Member, moves::move_on_board),
         Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
@@ -239,6 +243,12 @@ fn shared_settings() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/settings/organization", Member, organization::show),
         Route::member("POST /dashboard/settings/organization", Owner, organization::change),
+        Route::member("GET /dashboard/settings/application-limits", Member, application_limits::show),
+        Route::member(
+            "POST /dashboard/settings/application-limits",
+            MemberAccess::fresh(Owner, application_limits::PATH),
+            application_limits::change,
+        ),
     ]
 }
 

@@ -88,6 +88,10 @@ messages! {
         OrganizationChanged = "organization-changed": "Organization settings saved.",
         /// The privacy text was changed.
         PrivacyChanged = "privacy-changed": "Privacy text saved.",
+        /// The limits of application forms were changed.
+        ApplicationLimitsSaved = "application-limits-saved": "Application limits saved.",
+        /// Application forms are counted from zero.
+        ApplicationLimitsCleared = "application-limits-cleared": "Application forms are counted from zero again.",
         /// The retention rule was set.
         RetentionSet = "retention-set": "Retention rule saved. Nobody is erased before the next run.",
         /// The retention rule was switched off.

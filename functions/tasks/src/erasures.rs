@@ -10,7 +10,7 @@ use shared::model::{CallState, ErasedCandidate, ResumeFile, ScreenRecord, Screen
 use shared::providers::resumes::{Bucket, BucketError, UPLOAD_TIME};
 use shared::providers::voice::ErasedCall;
 use shared::services::erasure::Tombstone;
-use shared::store::{CommitError, StoreError, Task, UploadTrace};
+use shared::store::{CommitError, DISCARDED_AT_ONCE, Paging, StoreError, Task, UploadTrace};
 
 use crate::cancellations::{PATIENCE, RETRY_INTERVAL};
 use crate::{Job, MAX_ATTEMPTS, MAX_CALL, TaskError};
@@ -53,6 +53,7 @@ impl Job {
         let erased = store.remove_applications(tenant, erased).await?;
         let uploads = store.remove_receipts_and_uploads(tenant, id).await?;
         let mut next = self.remove_files(tenant, &erased, &uploads, bucket).await?;
+        self.remove_suspects(tenant, &erased, bucket).await?;
         store.remove_notes_and_history(tenant, id).await.map_err(CommitError::from)?;
         let mut failure = None;
         for screen in store.list_screens_to_erase(tenant, id).await.map_err(CommitError::from)? {
@@ -106,6 +107,31 @@ impl Job {
             }
         }
         Ok(next)
+    }
+
+    /// Removes the suspect forms with the person's e-mail address, and their files first.
+    async fn remove_suspects(
+        &self,
+        tenant: Tenant,
+        erased: &ErasedCandidate,
+        bucket: Option<&Bucket>,
+    ) -> Result<(), TaskError> {
+        let store = &self.environment.store;
+        let mut page = Paging { limit: DISCARDED_AT_ONCE, before: None };
+        loop {
+            let listed = store.list_suspects_of(erased, &page).await.map_err(CommitError::from)?;
+            if let Some(bucket) = bucket {
+                for file in listed.items.iter().filter_map(|form| form.file.as_ref()) {
+                    bucket.delete(file.key(), self.now).await?;
+                }
+            }
+            let ids: Vec<_> = listed.items.iter().map(|form| form.id).collect();
+            store.delete_suspects(tenant, &ids).await.map_err(CommitError::from)?;
+            page.before = listed.next;
+            if page.before.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     /// Erases a screen's call at the provider, and the screen. While something may remain at the provider, keeps only what

@@ -15,7 +15,9 @@ use shared::model::{
 use shared::resources::export::CandidateExport;
 use shared::resources::posting::Posting;
 use shared::resources::role::Role;
-use shared::store::{AuditSelection, Listed, MaybeErased, OrganizationError, Paging, StoreError, UsageDay};
+use shared::store::{
+    AuditSelection, Listed, MaybeErased, OrganizationError, Paging, StoreError, SuspectSelection, UsageDay,
+};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::{Export, OnePerson};
@@ -127,6 +129,11 @@ pub(crate) async fn organization(
             lines.write_all("x_post", pages.read(store.list_posts(tenant, &page).await?))?;
         }
         export_candidates(admin, tenant, &mut lines).await?;
+        let (all, mut pages) = (SuspectSelection::default(), Pages::new());
+        while let Some(page) = pages.next() {
+            let forms = store.list_suspects(tenant, &all, admin.now, &page).await?;
+            lines.write_all("suspect_form", pages.read(forms))?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Descriptions: their HTML has only harmless elements, correctly nested, and only harmless links.
 
-use shared::descriptions::{html, plain, shortened};
+use shared::descriptions::{html, plain, running_text};
 
 use crate::input::text;
 
@@ -40,14 +40,10 @@ pub fn markdown(input: &[u8]) {
     let html = html(&description);
     assert!(html.len() <= MAX);
     assert_harmless(&html);
-    let max = 300 + input.len() % 300;
-    let short = shortened(&html, max);
-    assert!(short.len() <= max);
-    assert_harmless(&short);
-
-    let plain = plain(&description);
-    assert!(!plain.contains("  "), "{plain}");
-    assert!(plain.lines().all(|line| line == line.trim() && !line.is_empty()), "{plain}");
+    for plain in [plain(&description), running_text(&description)] {
+        assert!(!plain.contains("  "), "{plain}");
+        assert!(plain.lines().all(|line| line == line.trim() && !line.is_empty()), "{plain}");
+    }
 }
 
 fn assert_harmless(html: &str) {

@@ -14,8 +14,8 @@ use shared::model::{
     ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType,
     GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
     Passkey, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor,
-    Session, Slug, Source, StoredKeys, Submission, SubmittedConsent, Tenant, Text, TokenSet, VoiceProvider,
-    WebhookEndpoint, WebhookKeys, challenge,
+    Session, Slug, Source, StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text,
+    TokenSet, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -105,17 +105,20 @@ pub async fn create_webhook_endpoint(
 
 /// A submitted form.
 pub fn submission(id: Id, application_id: Id, role_id: Id, now: Timestamp) -> Outcome<Submission> {
-    let consents = vec![SubmittedConsent { purpose: ConsentPurpose::Recording, wording: text("Recorded")? }];
-    let content = ApplicationForm {
+    let content = application_form("recorded@example.com")?;
+    Ok(Submission { id, application_id, role_id, content, resume_file_id: None, submitted_at: now })
+}
+
+fn application_form(email: &str) -> Outcome<ApplicationForm> {
+    Ok(ApplicationForm {
         name: text("Recorded")?,
-        email: "recorded@example.com".parse()?,
+        email: email.parse()?,
         phone: Some("+14155550100".parse()?),
         phone_as_typed: None,
         resume_url: None,
         note: Some(text("Recorded")?),
-        consents,
-    };
-    Ok(Submission { id, application_id, role_id, content, resume_file_id: None, submitted_at: now })
+        consents: vec![SubmittedConsent { purpose: ConsentPurpose::Recording, wording: text("Recorded")? }],
+    })
 }
 
 /// Lets a candidate apply again. The form offers a telephone number and a consent.
@@ -135,6 +138,29 @@ pub async fn apply_again(
     let mut transaction = Transaction::new(tenant);
     transaction.insert_submission(candidate, &form)?;
     transaction.replace_candidate(&before, &before.clone().reapply(&form).record, &[])?;
+    Ok(store.commit(transaction).await?)
+}
+
+/// Creates a suspect form for a role.
+pub async fn create_suspect_form(
+    store: &Store,
+    tenant: Tenant,
+    id: Id,
+    role: Id,
+    now: Timestamp,
+) -> Outcome<()> {
+    let form = SuspectForm {
+        id,
+        posting_id: role,
+        role_id: role,
+        received_at: now,
+        network: "203.0.113.0/24".to_owned(),
+        signs: vec![SuspectSign::Trap],
+        content: application_form(&format!("suspect-{id}@example.com"))?,
+        file: None,
+    };
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_suspect(&form)?;
     Ok(store.commit(transaction).await?)
 }
 
@@ -249,6 +275,9 @@ impl EventFixtures<'_> {
         let mut transaction = Transaction::new(self.tenant);
         transaction.replace_candidate(&before, &after, &[])?;
         self.store.commit(transaction).await?;
+        for number in [71, 72] {
+            create_suspect_form(self.store, self.tenant, id(number)?, id(17)?, now).await?;
+        }
         self.create_screen(candidate(30)?, 42, Some(tomorrow)).await
     }
 

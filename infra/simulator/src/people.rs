@@ -20,17 +20,19 @@ use crate::outside::{APPS_URL, BASE_URL, REDIRECT_URI, metadata};
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const DASHBOARD: &str = "/dashboard";
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 16] = [
     "",
     "/roles",
     "/postings",
     "/candidates",
+    "/candidates/suspects",
     "/settings/integrations/api-keys",
     "/settings/integrations/connected-apps",
     "/settings/integrations/channels",
     "/settings/organization",
     "/settings/career-page",
     "/settings/privacy",
+    "/settings/application-limits",
     "/settings/retention",
     "/settings/audit-log",
     "/settings/members",
@@ -102,6 +104,8 @@ impl<'c> People<'c> {
             let Some(job) = random.choice(&jobs) else { continue };
             let page = self.open(&browser, job).await;
             let Some(form) = page.form(&format!("{job}/apply")) else { continue };
+            // A form that is sent at once is suspect.
+            sleep(Duration::from_secs(3)).await;
             self.apply(&browser, form, &mut random).await;
         }
     }

@@ -37,7 +37,7 @@ pub async fn upload(request: ApiRequest<()>, file: &CheckedFile) -> Result<Reply
         tracing::error!(trouble = %error, "cannot store a resume");
         Error::Upstream { sentence: "The resume could not be saved".to_owned(), retry_after: None }
     })?;
-    let (after, updated) = attach(&before, place, false, now);
+    let (after, updated) = attach(&before, place, now);
     let mut transaction = request.transaction();
     transaction.forget_expected_file(id, &name);
     replace(&request, transaction, &before, after, updated).await

@@ -167,6 +167,12 @@ impl RequestContext {
         network(&self.request, self.environment.config.client_address_header.as_deref())
     }
 
+    /// The network around [`Self::source`]: the /24 network of an IPv4 address, or the /48 network of an IPv6 address, the
+    /// sizes in which networks are usually given to companies.
+    pub fn wide_source(&self) -> String {
+        self.address().map_or_else(|| self.source(), wide_network)
+    }
+
     /// The base URL of public links.
     pub fn base_url(&self) -> &str {
         &self.base_url
@@ -248,6 +254,20 @@ fn address(request: &Request, header: Option<&str>) -> Option<IpAddr> {
     match header {
         Some(name) => headers::ip_address(name, headers::single(request.headers(), name).ok().flatten()?),
         None => gateway_context(request).http.source_ip.and_then(|address| address.parse().ok()),
+    }
+}
+
+/// The /24 network of an IPv4 address, or the /48 network of an IPv6 address.
+fn wide_network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            format!("{a}.{b}.{c}.0/24")
+        }
+        IpAddr::V6(address) => {
+            let [a, b, c, ..] = address.segments();
+            format!("{}/48", Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+        }
     }
 }
 

@@ -110,7 +110,7 @@ pub struct Application {
     /// When the candidate last applied again for the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reapplied_at: Option<Timestamp>,
-    /// How often the candidate applied again.
+    /// The number of submissions that are no longer kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resubmissions: u64,
     /// Whether the candidate has applied again since the application last moved.

@@ -104,6 +104,8 @@ string_enum! {
         WebhookEndpointDeleted = "webhook_endpoint.deleted",
         /// A submitted application form was read.
         SubmissionRead = "submission.read",
+        /// Suspect application forms were discarded.
+        SuspectFormsDiscarded = "suspect_forms.discarded",
     }
 }
 
@@ -142,6 +144,8 @@ string_enum! {
         WebhookEndpoint = "webhook_endpoint",
         /// The country, the time zone and the contact address of the organization.
         Organization = "organization",
+        /// The numbers of application forms above which a form is suspect.
+        ApplicationLimits = "application_limits",
     }
 }
 
@@ -219,7 +223,7 @@ pub struct AuditEntry {
     pub action: AuditAction,
     /// What it was done on.
     pub target: Option<AuditTarget>,
-    /// The number of items on the page, if a page of a list was read.
+    /// The number of items on the page, if a page of a list was read, or of the forms that were discarded.
     pub shown: Option<u64>,
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address.
     pub network: Option<String>,

@@ -1,5 +1,6 @@
 //! Career sites: how an organization presents itself to candidates.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Accent, Lines, LogoHash, Mode, Slug, Tenant, Text, WebAddress};
@@ -40,6 +41,46 @@ pub struct CareerSite {
     pub branding: Branding,
     /// The uploaded logo, which takes the place of the one at `logo_url`.
     pub logo: Option<LogoHash>,
+    /// How many application forms count as usual.
+    #[serde(default, skip_serializing_if = "ApplicationLimits::are_usual")]
+    pub limits: ApplicationLimits,
+}
+
+/// The numbers of application forms above which a form is suspect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationLimits {
+    /// From one IP address, or one /64 network of IPv6, in an hour. It is high because a whole lecture hall can share one
+    /// address.
+    pub address: u32,
+    /// From one /24 network of IPv4, or one /48 network of IPv6, in an hour.
+    pub network: u32,
+    /// For one posting on a day (UTC).
+    pub posting: u32,
+    /// For all postings on a day (UTC).
+    pub site: u32,
+    /// When an owner had everything counted from zero again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleared_at: Option<Timestamp>,
+}
+
+impl ApplicationLimits {
+    /// The limits of a career site whose owner has changed nothing.
+    pub const USUAL: Self =
+        Self { address: 100, network: 200, posting: 1_000, site: 5_000, cleared_at: None };
+    /// The highest limits that an owner can set. What one address may send is a hundred times the usual number, which is
+    /// enough for a job fair.
+    pub const HIGHEST: Self =
+        Self { address: 10_000, network: 20_000, posting: 50_000, site: 100_000, cleared_at: None };
+
+    fn are_usual(&self) -> bool {
+        *self == Self::USUAL
+    }
+}
+
+impl Default for ApplicationLimits {
+    fn default() -> Self {
+        Self::USUAL
+    }
 }
 
 impl CareerSite {

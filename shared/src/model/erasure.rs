@@ -76,6 +76,9 @@ pub struct ErasedCandidate {
     pub applications: Vec<ErasedApplication>,
     /// The resume, if it was uploaded.
     pub file: Option<ResumeFile>,
+    /// The list of the suspect forms with the person's e-mail address, until they are removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspects: Option<String>,
     /// When the task is due; `None` once everything is removed.
     pub task_due: Option<Timestamp>,
     /// The version, which increases with every write.
@@ -101,6 +104,7 @@ impl ErasedCandidate {
         Ok(Self {
             applications: applications.collect(),
             file: resume.and_then(Resume::file).cloned(),
+            suspects: None,
             task_due: Some(erasure.erased_at),
             version: record.version + 1,
             erasure,
@@ -110,7 +114,7 @@ impl ErasedCandidate {
     /// The record when the task is due again, or when everything is removed.
     #[must_use]
     pub fn due(self, task_due: Option<Timestamp>) -> Self {
-        let file = self.file.filter(|_| task_due.is_some());
-        Self { file, task_due, version: self.version + 1, ..self }
+        let (file, suspects) = if task_due.is_some() { (self.file, self.suspects) } else { (None, None) };
+        Self { file, suspects, task_due, version: self.version + 1, ..self }
     }
 }

@@ -50,6 +50,7 @@ mod slug;
 mod source;
 mod string_enum;
 mod submission;
+mod suspect;
 mod tags;
 mod task;
 mod text;
@@ -77,7 +78,7 @@ pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,
     Name, OpenScreen, OwnStage, Profile, Step, TooManyConsents,
 };
-pub use career_site::{Branding, CareerSite, Introduction, PrivacyText};
+pub use career_site::{ApplicationLimits, Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
 pub use contact::{Email, Phone, TypedPhone, WebAddress};
@@ -108,7 +109,7 @@ pub use password::{Password, PasswordCost, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use public_name::is_public_name;
 pub use redirect_uri::RedirectUri;
-pub use resume::{Resume, ResumeFile};
+pub use resume::{Resume, ResumeFile, SuspectFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
 pub use role::{
     Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
@@ -125,6 +126,7 @@ pub use session::{Device, Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;
 pub use submission::{ApplicationForm, Submission, Submitted, SubmittedFile};
+pub use suspect::{SuspectForm, SuspectSign};
 pub use tags::{Tag, Tags};
 pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};

@@ -30,10 +30,17 @@ impl Resume {
 #[serde(try_from = "String", into = "String")]
 pub struct ResumeFile(String);
 
+/// The key of the file of a suspect form, which was never checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SuspectFile(String);
+
 /// The prefix of the keys of all stored files.
 const PREFIX: &str = "resumes/";
 /// The prefix of the keys of files that were just uploaded.
 const INCOMING: &str = "incoming/";
+/// The prefix of the keys of the files of suspect forms. The bucket deletes them after 31 days.
+const SUSPECTS: &str = "suspects/";
 
 impl ResumeFile {
     /// The key of a tenant's file. The name must be unguessable.
@@ -47,11 +54,11 @@ impl ResumeFile {
         format!("{PREFIX}{organization}/{}/{name}.", mode.as_str())
     }
 
-    /// The prefixes of the keys of all files of an organization, stored or just uploaded. `slugs` are those of both
-    /// modes.
-    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 3] {
+    /// The prefixes of the keys of all files of an organization: stored, of suspect forms, or just uploaded. `slugs` are
+    /// those of both modes.
+    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 4] {
         let [live, test] = slugs.map(|slug| format!("{INCOMING}{slug}/"));
-        [format!("{PREFIX}{organization}/"), live, test]
+        [format!("{PREFIX}{organization}/"), format!("{SUSPECTS}{organization}/"), live, test]
     }
 
     /// The key to which an applicant's file is uploaded, before it is checked and stored. Applicants see it, so it
@@ -80,6 +87,42 @@ impl ResumeFile {
     }
 }
 
+impl SuspectFile {
+    /// The key of the file of a tenant's suspect form. The name must be unguessable.
+    pub fn new(tenant: Tenant, name: &str) -> Self {
+        let Tenant { organization, mode } = tenant;
+        Self(format!("{SUSPECTS}{organization}/{}/{name}", mode.as_str()))
+    }
+
+    /// The key.
+    pub fn key(&self) -> &str {
+        &self.0
+    }
+
+    /// The name, without the tenant.
+    pub fn name(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(_, name)| name)
+    }
+}
+
+impl TryFrom<String> for SuspectFile {
+    type Error = &'static str;
+
+    fn try_from(key: String) -> Result<Self, Self::Error> {
+        if key.starts_with(SUSPECTS) {
+            Ok(Self(key))
+        } else {
+            Err("not the key of the file of a suspect form")
+        }
+    }
+}
+
+impl From<SuspectFile> for String {
+    fn from(file: SuspectFile) -> Self {
+        file.0
+    }
+}
+
 impl TryFrom<String> for ResumeFile {
     type Error = &'static str;
 
@@ -100,6 +143,15 @@ mod tests {
     use crate::model::Mode;
     use serde::de::IntoDeserializer;
     use serde::de::value::Error;
+
+    #[test]
+    fn the_file_of_a_suspect_form_is_not_a_resume() {
+        let tenant = Tenant { organization: Id::new(7).unwrap(), mode: Mode::Test };
+        let file = SuspectFile::new(tenant, "x1");
+        assert_eq!((file.key(), file.name()), ("suspects/7/test/x1", "x1"));
+        assert!(ResumeFile::try_from(file.key().to_owned()).is_err());
+        assert!(SuspectFile::try_from("resumes/7/test/x1".to_owned()).is_err());
+    }
 
     #[test]
     fn files_and_links_are_distinguished_in_their_stored_form() {

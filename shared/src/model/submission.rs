@@ -81,6 +81,7 @@ impl Application {
         self.submissions.push(submission.id);
         let is_full = self.submissions.len() > Self::MAX_SUBMISSIONS;
         let dropped = is_full.then(|| self.submissions.remove(0));
+        self.resubmissions += u64::from(is_full);
         let mut offered = self.offered.take().unwrap_or_default();
         offered.consents.retain(|consent| Some(consent.submission_id) != dropped);
         if is_known {
@@ -124,7 +125,6 @@ impl CandidateRecord {
         if let Some(application) = self.application_mut(submission.application_id) {
             dropped = application.add_submission(submission, true);
             application.reapplied_at = Some(application.reapplied_at.map_or(now, |earlier| earlier.max(now)));
-            application.resubmissions += 1;
             application.reapplied = true;
             application.updated_at = now.max(application.updated_at);
         }

@@ -29,7 +29,7 @@ pub struct Application {
     applied_at: Timestamp,
     /// When the candidate last applied again for the role, on the career page.
     reapplied_at: Option<Timestamp>,
-    /// How often the candidate applied again.
+    /// The number of submissions that are no longer kept.
     resubmissions: u64,
     /// When the application reached its stage.
     stage_changed_at: Timestamp,

@@ -3,10 +3,10 @@
 use super::Author;
 use crate::id::Id;
 use crate::model::{
-    Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Role, Source, Submission,
-    Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
+    Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Profile, Resume, Role, Source,
+    Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
 };
-use crate::store::{StoreError, Transaction};
+use crate::store::{Store, StoreError, SubmittedWith, Transaction, Upload};
 
 /// A candidate who applies for a role.
 pub enum Applicant {
@@ -30,6 +30,47 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
+/// Adds a form of the career page to the transaction: as the application of a new candidate or of the one with the same
+/// e-mail address, or as another form of the application for this role. Returns what a file belongs to that comes with the
+/// form or after it. Of a candidate who has too many applications, the transaction then only requires that nothing else
+/// changes. Fails if the role is not open.
+pub async fn apply_with_form(
+    store: &Store,
+    transaction: &mut Transaction,
+    role: &Role,
+    form: ApplicationForm,
+    author: &Author<'_>,
+) -> Result<Upload, ApplyError> {
+    let existing = store.find_candidate_by_email(transaction.tenant(), &form.email).await?;
+    let is_new = existing.is_none();
+    let before = existing.unwrap_or_else(|| {
+        let ApplicationForm { name, email, phone, resume_url, .. } = form.clone();
+        let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
+        let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
+        CandidateRecord::new(author.ids.next(), profile, author.at)
+    });
+    let candidate_id = before.candidate.id;
+    let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
+    let applied = apply_for(transaction, applicant, role, Source::CAREER_PAGE, Some(form.clone()), author);
+    let submitted = match applied {
+        Ok((_, application)) => {
+            let submission = application.submissions.last().copied();
+            Some((application.id, submission.ok_or_else(not_added)?))
+        }
+        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(id))) => {
+            Some((id, apply_again(transaction, &before, id, role, form, author)?))
+        }
+        Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
+            transaction.require_candidate(&before);
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let submitted =
+        submitted.map(|(application_id, submission_id)| SubmittedWith { application_id, submission_id });
+    Ok(Upload { candidate_id, is_new, submitted })
+}
+
 /// Adds an application to the transaction: the candidate's record, the application's list entry, the role's counter and
 /// the history. The role must not change before the commit. Returns the record with the application as its last one.
 ///
@@ -48,7 +89,6 @@ pub fn apply_for(
         Applicant::Known(record) => (record, false),
     };
     let mut after = before.clone().apply(author.ids.next(), role, source.clone(), author.at)?;
-    let not_added = || StoreError::Internal("the application was not added".to_owned());
     let application_id = after.applications.last().ok_or_else(not_added)?.id;
     let submission = form.map(|form| submission(form, application_id, role.id, author));
     let applied = TouchpointKind::Applied {
@@ -88,10 +128,14 @@ pub fn apply_for(
     Ok((after, application))
 }
 
+fn not_added() -> StoreError {
+    StoreError::Internal("the application was not added".to_owned())
+}
+
 /// Adds a form to the transaction with which a candidate applies again for a role, whatever became of the application. It
 /// changes neither the stage nor the candidate's data. Returns the submission's identifier. The role must not change
 /// before the commit.
-pub fn apply_again(
+fn apply_again(
     transaction: &mut Transaction,
     before: &CandidateRecord,
     application_id: Id,

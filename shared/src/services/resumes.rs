@@ -6,9 +6,11 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::Author;
 use crate::documents::{FileKind, Refusal};
-use crate::model::{CandidateRecord, Resume, ResumeFile, Tenant, TouchpointKind};
+use crate::model::{CandidateRecord, Resume, ResumeFile, SubmittedFile, Tenant, TouchpointKind};
 use crate::providers::resumes::{Bucket, BucketError};
+use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
 /// The maximum size of a file in a form, in bytes. The whole form must fit into one request to a function.
 pub const MAX_FILE: usize = 4 * 1024 * 1024;
@@ -34,9 +36,7 @@ pub enum FileError {
 impl CheckedFile {
     /// Checks a file from a form. Its name and its declared type come from the sender and are not trusted.
     pub fn check(content: Bytes) -> Result<Self, FileError> {
-        if content.len() > MAX_FILE {
-            return Err(FileError::TooLarge);
-        }
+        let content = within_limit(content)?;
         let kind = FileKind::of(&content)?;
         Ok(Self { content, kind })
     }
@@ -62,22 +62,54 @@ impl CheckedFile {
     }
 }
 
-/// Adds a file in the bucket to a candidate: to the history, and as the current resume unless it is `only_in_history`.
-/// Returns the changed record and the entry of the history.
+/// Checks only the size of a file from a form.
+pub fn within_limit(content: Bytes) -> Result<Bytes, FileError> {
+    if content.len() > MAX_FILE { Err(FileError::TooLarge) } else { Ok(content) }
+}
+
+/// Adds a file in the bucket to a candidate: to the history, and as the current resume. Returns the changed record and the
+/// entry of the history.
 pub fn attach(
     before: &CandidateRecord,
     file: ResumeFile,
-    only_in_history: bool,
     now: Timestamp,
 ) -> (CandidateRecord, TouchpointKind) {
     let resume = Resume::File(file);
     let mut profile = before.candidate.profile.clone();
-    let mut fields = Vec::new();
-    if !only_in_history {
-        profile.resume = Some(resume.clone());
-        fields.push("resume_url".to_owned());
-    }
-    (before.clone().edit(profile, now), TouchpointKind::Updated { fields, resume: Some(resume) })
+    profile.resume = Some(resume.clone());
+    (before.clone().edit(profile, now), updated(true, resume))
+}
+
+/// Adds a file in the bucket that came with a form of the career page to the transaction. It becomes the resume of a new
+/// candidate. To a known one it is only offered, because anyone can submit a form with another person's e-mail address.
+pub fn attach_to_form(
+    transaction: &mut Transaction,
+    before: &CandidateRecord,
+    upload: Upload,
+    file: ResumeFile,
+    size: usize,
+    author: &Author<'_>,
+) -> Result<(), StoreError> {
+    let Upload { candidate_id, is_new, submitted } = upload;
+    let (resume, created_at) = (Resume::File(file.clone()), author.at);
+    let after = match submitted {
+        // Without an application, only the history has the file.
+        None => before.clone().edit(before.candidate.profile.clone(), created_at),
+        Some(SubmittedWith { application_id, submission_id }) => {
+            let (id, size) = (author.ids.next(), size as u64);
+            let file = SubmittedFile { id, application_id, resume: file, size, created_at };
+            let is_kept = before.applications.iter().any(|one| one.submissions.contains(&submission_id));
+            transaction.insert_submitted_file(candidate_id, is_kept.then_some(submission_id), &file)?;
+            before.clone().add_submitted_file(&file, !is_new)
+        }
+    };
+    transaction.replace_candidate(before, &after, &author.touchpoints([updated(is_new, resume)]))
+}
+
+/// The entry of the history for a file.
+fn updated(is_current: bool, resume: Resume) -> TouchpointKind {
+    let fields = if is_current { vec!["resume_url".to_owned()] } else { Vec::new() };
+    TouchpointKind::Updated { fields, resume: Some(resume) }
 }
 
 #[cfg(test)]

@@ -272,7 +272,7 @@ impl Deletion<'_> {
     }
 
     /// Deletes up to [`BATCH`] items.
-    async fn delete_keys(&mut self, keys: Vec<Key>) -> Result<(), StoreError> {
+    pub(super) async fn delete_keys(&mut self, keys: Vec<Key>) -> Result<(), StoreError> {
         if keys.is_empty() {
             return Ok(());
         }

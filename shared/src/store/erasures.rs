@@ -74,6 +74,8 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (tenant, id) = (self.tenant, before.candidate.id);
         self.audit(AuditAction::CandidateErased, Some(AuditTarget::of(AuditTargetKind::Candidate, id)));
+        let suspects = Some(keys::suspects_with_email(tenant, &before.candidate.profile.email));
+        let erased = &ErasedCandidate { suspects, ..erased.clone() };
         self.forget(before.version, item::write(erased, keys::candidate_record(tenant, id), None)?)?;
         self.record([recording::erased_candidate(erased)]);
         self.delete(keys::candidate(tenant, id));

@@ -45,6 +45,8 @@
 //! | voice screen in lists | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
 //! | voice screen in a role's lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
 //! | voice screen on the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
+//! | suspect form of an applicant | `{tenant}#SUSPECT` | id | `{tenant}#SUSPECT#{hash of the network}` |
+//! | expected upload of a resume with a suspect form | `{tenant}#UPLOAD#{ticket's hash}` | `SUSPECT` | |
 //! | organization's own text on its privacy page | `{tenant}#PRIVACY` | `PRIVACY` | |
 //! | logo of the career site | `{tenant}#LOGO` | `LOGO` | |
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
@@ -86,8 +88,9 @@
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
 //! The index `by_status` (hash key `status_filter`) contains the lists of applications with one status, whose `filter` is
-//! for their stage, of voice screens with one result, whose `filter` is for their status, and of entries of the audit log
-//! with one action, whose `filter` is for their actor. Both indexes are eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings,
+//! for their stage, of voice screens with one result, whose `filter` is for their status, of entries of the audit log
+//! with one action, whose `filter` is for their actor, and of suspect forms with one e-mail address, whose `filter` is for
+//! their network. Both indexes are eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings,
 //! searches for candidates and retention periods, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
@@ -641,6 +644,32 @@ pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
     Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
 
+/// The upload that the ticket with this hash allows after a suspect form.
+pub(super) fn suspect_upload(tenant: Tenant, hash: &str) -> Key {
+    Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "SUSPECT".to_owned() }
+}
+
+/// The suspect forms of a network, or all.
+pub(super) fn suspects(tenant: Tenant, network: Option<&str>) -> Partition {
+    match network {
+        None => Partition::Table(format!("{tenant}#SUSPECT")),
+        Some(network) => Partition::Filtered(suspect_filter(tenant, network)),
+    }
+}
+
+pub(super) fn suspect(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#SUSPECT"), sk: padded(id) }
+}
+
+pub(super) fn suspect_filter(tenant: Tenant, network: &str) -> String {
+    format!("{tenant}#SUSPECT#{}", hashed(network))
+}
+
+/// The filter of the suspect forms with an e-mail address.
+pub(super) fn suspects_with_email(tenant: Tenant, email: &Email) -> String {
+    format!("{tenant}#SUSPECT_EMAIL#{}", hashed(&email.normalized()))
+}
+
 pub(super) fn screens(tenant: Tenant, role: Option<Id>, state: Option<StatusOrResult>) -> Partition {
     match (role, state) {
         (None, None) => Partition::Table(format!("{tenant}#SCREEN")),
@@ -1035,6 +1064,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "HIRING_STATS",
         "POSTING",
         "ROLE_POSTING",
+        "SUSPECT",
         "SLUG",
         "OPENING",
         "APPLICATION",

@@ -23,6 +23,7 @@ use super::privacy::Privacy;
 use super::recording::OutboxEntry;
 use super::retention::DuePerson;
 use super::roles::read_stats;
+use super::suspects::SuspectUpload;
 use super::tasks::Task;
 use super::transaction::Receipt;
 use super::unreadable::Quarantined;
@@ -34,7 +35,7 @@ use crate::model::{
     AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, Delivery, EndpointProgress,
     ErasedCandidate, Erasure, Event, Grant, Member, Note, Opening, Organization, Post, Posting,
     RetentionSetting, Role, Screen, ScreenRecord, SecurityNotice, Session, Submission, SubmittedFile,
-    Touchpoint, WebhookEndpoint, WhatsAppConnection, XConnection,
+    SuspectForm, Touchpoint, WebhookEndpoint, WhatsAppConnection, XConnection,
 };
 
 /// A kind of items.
@@ -50,7 +51,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 77] = [
+pub const KINDS: [Kind; 79] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -90,6 +91,8 @@ pub const KINDS: [Kind; 77] = [
     of::<Reference>("external_id", "{tenant}#EXTERNAL_ID#*", "EXTERNAL_ID"),
     of::<DuePerson>("retention_start", "{tenant}#RETENTION#*", "*"),
     of::<Upload>("upload", "{tenant}#UPLOAD#*", "UPLOAD"),
+    of::<SuspectUpload>("suspect_upload", "{tenant}#UPLOAD#*", "SUSPECT"),
+    of::<SuspectForm>("suspect_form", "{tenant}#SUSPECT", "*"),
     of::<ScreenRecord>("screen_record", "{tenant}#SCREEN#*", "~FILE"),
     bytes("transcript_part", "{tenant}#SCREEN#*", "TRANSCRIPT#*"),
     of::<Screen>("screen", "{tenant}#SCREEN", "*"),

@@ -13,8 +13,9 @@ use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData, EventType, Mode,
-    NamedOrganization, Organization, OrganizationSettings, Plan, Slug, SubjectType, TaskKind, Tenant, Text,
+    ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData,
+    EventType, Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Slug, SubjectType,
+    TaskKind, Tenant, Text,
 };
 
 /// The values of an organization that most requests do not need.
@@ -414,7 +415,9 @@ fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, St
         transaction.insert(item::write(&profile, keys::profile(organization.tenant()), None)?);
         let branding = Branding { name: name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
-        let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding, logo: None };
+        let limits = ApplicationLimits::USUAL;
+        let suspended = organization.suspended;
+        let site = CareerSite { id, mode, slug, suspended, branding, logo: None, limits };
         transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
     Ok(transaction)

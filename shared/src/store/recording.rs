@@ -257,7 +257,7 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
             ("offered", old.offered != application.offered),
         ]);
         if !fields.is_empty() {
-            let kind = if old.resubmissions == application.resubmissions {
+            let kind = if old.submissions == application.submissions {
                 EventType::ApplicationUpdated
             } else {
                 EventType::ApplicationResubmitted

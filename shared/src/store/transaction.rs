@@ -207,6 +207,11 @@ impl Transaction {
         }
     }
 
+    /// The tenant.
+    pub const fn tenant(&self) -> Tenant {
+        self.tenant
+    }
+
     /// Whether the transaction has no writes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()

@@ -19,8 +19,7 @@ pub struct Upload {
     pub candidate_id: Id,
     /// Whether the candidate was created with the application.
     pub is_new: bool,
-    /// The form that the file belongs to; `None` if there was no room for another application.
-    #[serde(default)]
+    /// The form that the file belongs to; `None` if the candidate has too many applications for another one.
     pub submitted: Option<SubmittedWith>,
 }
 

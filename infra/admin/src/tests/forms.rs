@@ -362,7 +362,7 @@ const COPIES: [&str; 8] = [
 ];
 
 /// What is only inserted, deleted, counted or replaced as a whole.
-const NEVER_CHANGED: [&str; 47] = [
+const NEVER_CHANGED: [&str; 49] = [
     "receipt",
     "new_people",
     "touchpoint",
@@ -384,6 +384,8 @@ const NEVER_CHANGED: [&str; 47] = [
     "external_id",
     "retention_start",
     "upload",
+    "suspect_upload",
+    "suspect_form",
     "transcript_part",
     "logo",
     "x_connection",

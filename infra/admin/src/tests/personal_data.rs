@@ -117,11 +117,14 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         post("/api/v1/job_postings", json!({ "role_id": draft })).await.expect(201);
         let apply = format!("{}/apply", posted.string("/job_posting/public_url").replace(BASE_URL, ""));
         let form = Form::new(&[("name", "Ada"), ("email", "ada@example.com"), ("consent", "yes")]);
-        let form = form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("website", "");
-        Browser::new(api)
-            .submit_file(&apply, &form, b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n")
-            .await
-            .expect(303);
+        let form =
+            form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("confirm_topic", "");
+        let resume = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
+        Browser::new(api).submit_file(&apply, &form, resume).await.expect(303);
+        // Two suspect forms, one of them with a file.
+        let suspect = form.clone().set("email", "robot@example.com").set("confirm_topic", "x");
+        Browser::new(api).submit(&apply, &suspect).await.expect(303);
+        Browser::new(api).submit_file(&apply, &suspect, resume).await.expect(303);
         let candidates_path = "/api/v1/candidates";
         let listed = get(api, candidates_path).key(demo, mode).send().await;
         let candidate = listed.number("/data/0/id");
@@ -247,7 +250,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
 
     for (organization, slugs, files) in
-        [(ACME_ID, ["acme", "acme-test"], [0, 0, 0]), (GLOBEX_ID, ["globex", "globex-test"], [4, 1, 1])]
+        [(ACME_ID, ["acme", "acme-test"], [0; 4]), (GLOBEX_ID, ["globex", "globex-test"], [4, 2, 1, 1])]
     {
         let slugs = slugs.map(|slug| Slug::of(slug, ""));
         let prefixes = ResumeFile::prefixes(Id::new(organization).unwrap(), [&slugs[0], &slugs[1]]);
@@ -524,6 +527,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "privacy_text", 1),
         ("live", "retention_rule", 1),
         ("live", "role", 2),
+        ("live", "suspect_form", 2),
         ("live", "usage", 2),
         ("live", "x_post", 1),
         ("test", "api_key", 1),
@@ -533,6 +537,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("test", "job_posting", 2),
         ("test", "organization", 1),
         ("test", "role", 2),
+        ("test", "suspect_form", 2),
         ("test", "usage", 2),
         ("test", "x_post", 1),
     ];
