@@ -156,6 +156,7 @@ from generated.rolecall_client.models import (
     ScreenCompletedTouchpoint,
     ScreenInvitedTouchpoint,
     SetLegalHold,
+    ShowCandidateInclude,
     Stage,
     StageChangedTouchpoint,
     TokenRequest,
@@ -330,7 +331,9 @@ assert note.actor == actor and done(list_notes.sync(grace.id, client=client)).da
 assert done(delete_note.sync(grace.id, note.id, client=client)) == note
 newest = done(list_touchpoints.sync(grace.id, client=client, limit=2)).data
 assert [summary(touchpoint) for touchpoint in newest] == [f"not noted: {note.id}", f"noted: {note.id}"]
-assert done(show_candidate(grace.id, client=client, touchpoints=2)).touchpoints == newest
+possible = ShowCandidateInclude.POSSIBLE_DUPLICATES
+part = done(show_candidate(grace.id, client=client, touchpoints=2, include=possible))
+assert part.touchpoints == newest and part.possible_duplicates == []
 recording = NewConsent(
     purpose=ConsentPurpose.RECORDING,
     granted=False,

@@ -229,8 +229,9 @@ const { data: newest } = done(
   await api.GET("/api/v1/candidates/{id}/touchpoints", { params: { ...candidate, query: { limit: 2 } } }),
 );
 assert.deepEqual(newest.map(summary), [`note_deleted: ${String(note.id)}`, `note_added: ${String(note.id)}`]);
-const part = { params: { ...candidate, query: { touchpoints: 2 } } };
-assert.deepEqual(done(await api.GET("/api/v1/candidates/{id}", part)).touchpoints, newest);
+const asked = { touchpoints: 2, include: "possible_duplicates" } as const;
+const part = done(await api.GET("/api/v1/candidates/{id}", { params: { ...candidate, query: asked } }));
+assert.deepEqual([part.touchpoints, part.possible_duplicates], [newest, []]);
 const consent = done(
   await api.POST("/api/v1/candidates/{id}/consents", {
     params: candidate,

@@ -507,7 +507,7 @@ fn transaction_of(api: &TestApi) -> Vec<(String, String)> {
 /// Returns the number of writes and deletions of index items in the last transaction.
 fn index_actions(api: &TestApi) -> (usize, usize) {
     let actions = transaction_of(api);
-    let kinds = ["#WORD", "#PHONE#", "#CANDIDATE_SOURCE#", "#TAG#", "#EXTERNAL_ID#"];
+    let kinds = ["#WORD", "#PHONE#", "#MAILBOX#", "#CANDIDATE_SOURCE#", "#TAG#", "#EXTERNAL_ID#"];
     let is_index = |key: &str| kinds.iter().any(|kind| key.contains(kind));
     let count = |effect: &str| actions.iter().filter(|(made, key)| made == effect && is_index(key)).count();
     (count("Put") + count("Update"), count("Delete"))
@@ -533,6 +533,10 @@ async fn a_change_writes_only_the_index_items_that_differ() {
         (json!({ "name": "JANE DOE" }), 0, 0),
         (json!({ "name": "Jane Smith" }), 5, 1),
         (json!({ "phone": null }), 4, 2),
+        // The words are jane, smith, gmail and com, and then also ja and ne, with googlemail instead of gmail.
+        (json!({ "email": "jane@gmail.com" }), 4 + 1, 1),
+        (json!({ "email": "ja.ne@googlemail.com" }), 6, 1),
+        (json!({ "email": "ja.ne@example.com" }), 6, 1 + 1),
     ] {
         api.patch(&path, change.clone()).await.expect(200);
         assert_eq!(index_actions(&api), (writes, deletions), "{change}");
@@ -559,6 +563,7 @@ async fn the_largest_change_fits_in_one_transaction() {
     for tags in [0, 12, 20] {
         let mut first = person('x', tags);
         first["role_id"] = json!(role);
+        first["email"] = json!(format!("üx{tags}.öx@gmail.com"));
         api.dynamodb.clear_calls();
         let id = create(&api, first).await;
         let created = transaction_of(&api);
@@ -566,8 +571,8 @@ async fn the_largest_change_fits_in_one_transaction() {
         assert_eq!(words, 30.min(42 - tags));
         api.patch(&format!("{CANDIDATES}/{id}"), person('w', tags)).await.expect(200);
         // Beside words and tags: the record, the list entry, the touchpoint, the change in the outbox, and two items each
-        // for e-mail address, phone number, source and external id.
-        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 12);
+        // for e-mail address, phone number, source and external id; and the entry of the Gmail mailbox.
+        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 13);
         api.patch(&format!("{CANDIDATES}/{id}"), json!({ "email": "free@x.yz", "external_id": null }))
             .await
             .expect(200);

@@ -53,6 +53,7 @@ mod delivery;
 mod demo_company;
 mod docs;
 mod documents;
+mod duplicates;
 mod edge;
 mod endings;
 mod engine;

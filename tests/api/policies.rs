@@ -328,18 +328,25 @@ fn logical_id(function: &str) -> String {
 const RARE: [(&str, &[&str], &str); 9] = [
     (
         "CandidatesFunction",
-        &["*#REAPPLIED#*", "*#SCORED#*", "*#SETTING"],
-        "calls.rs, careers_again.rs, dashboard_lists.rs",
+        &["*#MAILBOX#*", "*#REAPPLIED#*", "*#SCORED#*", "*#SETTING"],
+        "calls.rs, careers_again.rs, dashboard_lists.rs, duplicates.rs",
     ),
     (
         "CareersFunction",
-        &["*#PHONE#*", "*#REAPPLIED#*", "*#RETENTION#*", "*#SCORED#*", "*#SUSPECT"],
-        "careers_again.rs, careers_applications.rs, careers_suspects.rs",
+        &["*#MAILBOX#*", "*#PHONE#*", "*#REAPPLIED#*", "*#RETENTION#*", "*#SCORED#*", "*#SUSPECT"],
+        "careers_again.rs, careers_applications.rs, careers_suspects.rs, duplicates.rs",
     ),
     (
         "DashboardCandidatesFunction",
-        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "index *#SUSPECT#*", "*#REAPPLIED#*", "*#SCORED#*"],
-        "careers_again.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_suspects.rs",
+        &[
+            "index *#APPLICANT#*",
+            "index *#CANDIDATE#*",
+            "index *#SUSPECT#*",
+            "*#MAILBOX#*",
+            "*#REAPPLIED#*",
+            "*#SCORED#*",
+        ],
+        "careers_again.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_suspects.rs, duplicates.rs",
     ),
     (
         "DashboardRolesFunction",
@@ -351,7 +358,7 @@ const RARE: [(&str, &[&str], &str); 9] = [
         &["dynamodb:Query", "index *#AUDIT_ACTION#*", "*#CANDIDATE", "*#RETENTION#*", "MEMBER_EMAIL#*"],
         "audit_log.rs, dashboard_links.rs, dashboard_retention.rs",
     ),
-    ("McpFunction", &["*#REAPPLIED#*"], "careers_again.rs"),
+    ("McpFunction", &["*#MAILBOX#*", "*#REAPPLIED#*"], "careers_again.rs, duplicates.rs"),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
         "TasksFunction",
@@ -361,6 +368,7 @@ const RARE: [(&str, &[&str], &str); 9] = [
             "*#EMAIL#*",
             "*#EXTERNAL_ID#*",
             "*#KEY",
+            "*#MAILBOX#*",
             "*#PHONE#*",
             "*#REAPPLIED#*",
             "*#SCORED#*",
@@ -371,8 +379,8 @@ const RARE: [(&str, &[&str], &str); 9] = [
             "*#WORD",
             "ATTEMPTS#*",
         ],
-        "calls.rs, careers_again.rs, careers_suspects.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, \
-         retention.rs",
+        "calls.rs, careers_again.rs, careers_suspects.rs, dashboard_keys.rs, dashboard_lists.rs, duplicates.rs, \
+         erasures.rs, retention.rs",
     ),
     ("VoiceWebhookFunction", &["*#RETENTION#*", "*#SCORED#*"], "pipeline.rs, voice_webhook.rs"),
 ];

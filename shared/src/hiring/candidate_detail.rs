@@ -5,7 +5,7 @@ use utoipa::openapi::schema::Schema;
 
 use super::candidate::{find, with_current_roles};
 use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
-use crate::model::schema::integer;
+use crate::model::schema::{integer, string};
 use crate::model::{Scalar, Touchpoint, Value};
 use crate::resources::candidate::CandidateDetail;
 use crate::resources::resume::ResumeLinks;
@@ -15,11 +15,13 @@ use crate::resources::screen::ScreenAccess;
 pub struct DetailOptions {
     /// The maximum number of touchpoints, the newest ones. By default, the whole history is returned.
     touchpoints: Option<TouchpointLimit>,
+    /// With `possible_duplicates`, adds the candidates who may be the same person.
+    include: Option<Include>,
 }
 
 impl Input for DetailOptions {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { touchpoints: fields.optional("touchpoints") })
+        Some(Self { touchpoints: fields.optional("touchpoints"), include: fields.optional("include") })
     }
 }
 
@@ -36,9 +38,27 @@ impl Value for TouchpointLimit {
     }
 }
 
+/// What a candidate's detail can include.
+struct Include;
+
+impl Value for Include {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Word("possible_duplicates") => Ok(Some(Self)),
+            Scalar::Text(text) if text == "possible_duplicates" => Ok(Some(Self)),
+            _ => Err("must be possible_duplicates".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().enum_values(Some(["possible_duplicates"])).into()
+    }
+}
+
 /// Returns a candidate with all applications, voice screens and touchpoints, or only with the newest touchpoints.
+/// `include=possible_duplicates` adds the candidates who may be the same person.
 pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateDetail>, Error> {
-    let DetailOptions { touchpoints } = match request.input() {
+    let DetailOptions { touchpoints, include } = match request.input() {
         Ok(options) => options,
         Err(invalid) => {
             find(&request).await?;
@@ -46,9 +66,14 @@ pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateD
         }
     };
     let newest = touchpoints.map(|TouchpointLimit(limit)| limit);
-    let page = request.context.store().find_candidate_page(request.tenant(), request.id()?, newest).await?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let page = store.find_candidate_page(tenant, request.id()?, newest).await?;
     let page = with_current_roles(&request, Error::unless_missing(page)?).await?;
     let (candidate, touchpoints) = (&page.record.candidate, &page.touchpoints);
+    let possible_duplicates = match include {
+        Some(Include) => Some(store.find_possible_duplicates(tenant, candidate).await?),
+        None => None,
+    };
     let links = ResumeLinks::of_history(
         request.context.providers().resumes(),
         request.context.now(),
@@ -58,8 +83,11 @@ pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateD
     .await;
     let access = ScreenAccess::of(request.scopes());
     let identity = CandidateDetail::identity(&page, access);
-    let reply = Reply::resource_as(&CandidateDetail::of(page, &links, access), &identity)?;
-    Ok(if links.expire() { reply.always_sent() } else { reply })
+    // Links expire, and possible duplicates change while the candidate stays the same.
+    let is_always_sent = links.expire() || possible_duplicates.is_some();
+    let detail = CandidateDetail::of(page, &links, access).with_possible_duplicates(possible_duplicates);
+    let reply = Reply::resource_as(&detail, &identity)?;
+    Ok(if is_always_sent { reply.always_sent() } else { reply })
 }
 
 /// Lists a candidate's touchpoints, newest first.

@@ -46,6 +46,18 @@ impl Email {
             _ => lower,
         }
     }
+
+    /// The mailbox at Gmail, which several addresses lead to: dots don't count, nor does anything from a plus on, and
+    /// googlemail.com is the same domain. `None` for all other providers.
+    pub fn gmail_mailbox(&self) -> Option<String> {
+        let address = self.normalized();
+        let (local, domain) = address.rsplit_once('@')?;
+        if !matches!(domain, "gmail.com" | "googlemail.com") {
+            return None;
+        }
+        let mailbox: String = local.chars().take_while(|c| *c != '+').filter(|c| *c != '.').collect();
+        (!mailbox.is_empty()).then_some(mailbox)
+    }
 }
 
 impl FromStr for Email {
@@ -237,6 +249,25 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_a_gmail_mailbox_are_recognized() {
+        let mailbox = |email: &str| email.parse::<Email>().unwrap().gmail_mailbox();
+        for email in [
+            "janedoe@gmail.com",
+            "Jane.Doe+jobs@GMail.com",
+            "j.a.n.e.d.o.e@googlemail.com",
+            "janedoe+a+b.c@gmail.com",
+        ] {
+            assert_eq!(mailbox(email).as_deref(), Some("janedoe"), "{email}");
+        }
+        for email in
+            ["janedoe@example.com", "janedoe@mail.gmail.com", "janedoe@gmail.com.example", "+jobs@gmail.com"]
+        {
+            assert_eq!(mailbox(email), None, "{email}");
+        }
+        assert_eq!(mailbox("jane-doe@gmail.com").as_deref(), Some("jane-doe"));
+    }
+
+    #[test]
     fn phone_numbers_are_validated_and_normalized() {
         for (given, normalized) in [
             ("+14155552671", "+14155552671"),
@@ -341,7 +372,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_any_text_never_panics(given in "\\PC{0,300}") {
-            let email = given.parse::<Email>().map(|email| email.normalized());
+            let email = given.parse::<Email>().map(|email| (email.normalized(), email.gmail_mailbox()));
             let _ = (email, given.parse::<Phone>(), given.parse::<WebAddress>());
             let _ = Phone::understood(&given, "DE".parse().ok());
         }

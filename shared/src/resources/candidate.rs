@@ -82,6 +82,11 @@ pub struct CandidateDetail {
     consents: Vec<Consent>,
     /// The candidate's history, newest first; with the parameter `touchpoints`, only the newest part of it.
     touchpoints: Vec<Touchpoint>,
+    /// Only with `include=possible_duplicates`: the identifiers of other candidates with the same phone number, or with
+    /// an e-mail address of the same Gmail mailbox; at most 5, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<Id>, required = false)]
+    possible_duplicates: Option<Vec<Id>>,
 }
 
 impl CandidateDetail {
@@ -109,6 +114,13 @@ impl CandidateDetail {
                 .into_iter()
                 .map(|touchpoint| links.touchpoint(touchpoint, access))
                 .collect(),
+            possible_duplicates: None,
         }
+    }
+
+    /// The detail with these candidates as possible duplicates.
+    #[must_use]
+    pub fn with_possible_duplicates(self, possible_duplicates: Option<Vec<Id>>) -> Self {
+        Self { possible_duplicates, ..self }
     }
 }

@@ -1,9 +1,10 @@
-//! Finding candidates: by e-mail address, external id, phone number, source, tag, or the words of a search.
+//! Finding candidates: by e-mail address, external id, phone number, source, tag, or the words of a search; and those
+//! who may be the same person.
 //!
 //! Every write of a candidate's record also writes the items that the candidate is found by, so the index agrees with
 //! the record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,8 @@ use super::list::Range;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
 use crate::model::{
-    Candidate, CaseFolded, Email, ExternalId, IndexPosition, Phone, SearchQuery, SearchWords, Source, Tag,
-    Tenant,
+    Candidate, CaseFolded, Email, ExternalId, IndexPosition, Phone, Profile, SearchQuery, SearchWords,
+    Source, Tag, Tenant,
 };
 
 /// What candidates are found by.
@@ -66,11 +67,13 @@ const MAX_ENTRIES: usize = 300;
 const FIRST_ENTRIES: usize = 100;
 /// The approximate maximum number of bytes that are read for such a page. Two queries for them cost at most 4.5 units.
 const MAX_BYTES: usize = 32 * 1024;
+/// The maximum number of possible duplicates of a candidate.
+const MAX_DUPLICATES: u32 = 5;
 
 impl Transaction {
     /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address. At most 42
-    /// words and tags are deleted and as many written, beside at most two items each for phone number, source and
-    /// external id.
+    /// words and tags are deleted and as many written, beside at most two items each for phone number, mailbox, source
+    /// and external id.
     pub(super) fn replace_index(
         &mut self,
         before: Option<&Candidate>,
@@ -117,7 +120,7 @@ pub(super) fn index_keys(tenant: Tenant, candidate: &Candidate) -> Result<Vec<Ke
     Ok(keys)
 }
 
-/// The entries of a candidate in the search index and in the lists by phone number, source and tag.
+/// The entries of a candidate in the search index and in the lists by phone number, mailbox, source and tag.
 fn entries(tenant: Tenant, candidate: &Candidate) -> Result<Vec<(Key, Item)>, StoreError> {
     let Candidate { id, ref profile, .. } = *candidate;
     let words = SearchWords::of(profile);
@@ -128,9 +131,10 @@ fn entries(tenant: Tenant, candidate: &Candidate) -> Result<Vec<(Key, Item)>, St
         entries.push((key.clone(), item::write(&entry, key, None)?));
     }
     let phone = profile.phone.iter().map(|phone| CandidateGroup::of_phone(tenant, phone));
+    let mailbox = profile.email.gmail_mailbox().map(|mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
     let source = profile.source.iter().map(|source| CandidateGroup::of_source(tenant, &folded(source)));
     let tags = profile.tags.folded().map(|tag| CandidateGroup::of_tag(tenant, &tag));
-    for group in phone.chain(source).chain(tags) {
+    for group in phone.chain(mailbox).chain(source).chain(tags) {
         let key = group.entry(id);
         entries.push((key.clone(), item::write(&Reference { id }, key, None)?));
     }
@@ -194,6 +198,27 @@ impl Store {
         let keys = ids.iter().map(|id| keys::candidate(tenant, *id));
         let mut candidates = by_id(self.read_many_eventually(keys).await?);
         Ok(ids.iter().filter_map(|id| candidates.remove(id)).collect())
+    }
+
+    /// The other candidates with the same phone number or the same mailbox, at most 5, newest first.
+    pub async fn find_possible_duplicates(
+        &self,
+        tenant: Tenant,
+        candidate: &Candidate,
+    ) -> Result<Vec<Id>, StoreError> {
+        let Profile { phone, email, .. } = &candidate.profile;
+        let phone = phone.as_ref().map(|phone| CandidateGroup::of_phone(tenant, phone));
+        let mailbox = email.gmail_mailbox().map(|mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
+        // One more, because the candidate is in both groups.
+        let page = Paging { limit: MAX_DUPLICATES + 1, before: None };
+        let newest = async |group: Option<CandidateGroup>| match group {
+            Some(group) => Ok(self.read_page::<Reference>(&group.partition(), &page).await?.items),
+            None => Ok::<_, StoreError>(Vec::new()),
+        };
+        let (same_phone, same_mailbox) = tokio::try_join!(newest(phone), newest(mailbox))?;
+        let found = same_phone.into_iter().chain(same_mailbox).map(|Reference { id }| id);
+        let found: BTreeSet<_> = found.filter(|id| *id != candidate.id).collect();
+        Ok(found.into_iter().rev().take(MAX_DUPLICATES as usize).collect())
     }
 
     /// A page of the results of a search in the index.

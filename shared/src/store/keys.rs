@@ -35,6 +35,7 @@
 //! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the address in its normal form}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
 //! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
+//! | candidate with a Gmail mailbox | `{tenant}#MAILBOX#{hash of the mailbox}` | candidate id | |
 //! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{hash of the case-folded source}` | candidate id | |
 //! | candidate with a tag | `{tenant}#TAG#{hash of the case-folded tag}` | candidate id | |
 //! | candidate's external id | `{tenant}#EXTERNAL_ID#{hash of the external id}` | `EXTERNAL_ID` | |
@@ -561,6 +562,10 @@ pub(super) struct CandidateGroup(String);
 impl CandidateGroup {
     pub(super) fn of_phone(tenant: Tenant, phone: &Phone) -> Self {
         Self(format!("{tenant}#PHONE#{}", hashed(phone.as_str())))
+    }
+
+    pub(super) fn of_mailbox(tenant: Tenant, mailbox: &str) -> Self {
+        Self(format!("{tenant}#MAILBOX#{}", hashed(mailbox)))
     }
 
     pub(super) fn of_source(tenant: Tenant, source: &CaseFolded) -> Self {

@@ -51,7 +51,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 79] = [
+pub const KINDS: [Kind; 80] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -86,6 +86,7 @@ pub const KINDS: [Kind; 79] = [
     of::<Reference>("email", "{tenant}#EMAIL#*", "EMAIL"),
     of::<WordEntry>("word", "{tenant}#WORD", "*"),
     of::<Reference>("phone", "{tenant}#PHONE#*", "*"),
+    of::<Reference>("mailbox", "{tenant}#MAILBOX#*", "*"),
     of::<Reference>("source", "{tenant}#CANDIDATE_SOURCE#*", "*"),
     of::<Reference>("tag", "{tenant}#TAG#*", "*"),
     of::<Reference>("external_id", "{tenant}#EXTERNAL_ID#*", "EXTERNAL_ID"),

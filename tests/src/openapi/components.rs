@@ -82,7 +82,8 @@ pub(super) fn parameters() -> Value {
             "in": "header",
             "description": "The entity tags of the versions that the client has. If one of them is current, or for `*`, \
                             the response is a 304 without a body. Anything else in the header is ignored, and so is \
-                            the whole header if the response contains links to uploaded files, because links expire.",
+                            the whole header if the response contains links to uploaded files, because links expire, or \
+                            `possible_duplicates`.",
             "schema": { "type": "string" },
             "example": "\"xElLuAH9dx9cewj5dBw0zw\"",
         },

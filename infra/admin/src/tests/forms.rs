@@ -379,6 +379,7 @@ const NEVER_CHANGED: [&str; 49] = [
     "email",
     "word",
     "phone",
+    "mailbox",
     "source",
     "tag",
     "external_id",

@@ -9,13 +9,14 @@ use super::TestAdmin;
 use super::personal_data::populate;
 
 /// Copies that can be made again, with an attribute of theirs.
-const COPIES: [&str; 14] = [
+const COPIES: [&str; 15] = [
     "application",
     "applicant",
     "candidate",
     "candidate_screen",
     "email",
     "external_id",
+    "mailbox",
     "opening",
     "phone",
     "retention_start",

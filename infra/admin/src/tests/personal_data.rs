@@ -116,7 +116,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         let draft = post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
         post("/api/v1/job_postings", json!({ "role_id": draft })).await.expect(201);
         let apply = format!("{}/apply", posted.string("/job_posting/public_url").replace(BASE_URL, ""));
-        let form = Form::new(&[("name", "Ada"), ("email", "ada@example.com"), ("consent", "yes")]);
+        let form = Form::new(&[("name", "Ada"), ("email", "ada@gmail.com"), ("consent", "yes")]);
         let form =
             form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("confirm_topic", "");
         let resume = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
@@ -354,7 +354,7 @@ async fn a_person_is_exported_by_id_or_e_mail_address() {
     let candidate = Box::pin(populate(&api, ACME)).await;
     let mut expected = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200).body;
     expected["exported_at"] = json!("2026-11-20T09:30:00Z");
-    for who in [format!("--id {candidate}"), "--email ADA@example.com".to_owned()] {
+    for who in [format!("--id {candidate}"), "--email ADA@gmail.com".to_owned()] {
         let exported = admin.output(&format!("person export 1 {who}")).await;
         assert_eq!(serde_json::from_str::<Value>(&exported).unwrap(), expected);
     }
