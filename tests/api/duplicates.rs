@@ -9,6 +9,7 @@ use tests::dashboard::owner;
 use tests::{ACME, GLOBEX, TestApi};
 
 use crate::careers_applications::{Job, form};
+use crate::dashboard_pages::text_of;
 use crate::dashboard_retention::{owner_browser, set};
 use crate::erasures::erase;
 
@@ -199,4 +200,30 @@ async fn possible_duplicates_are_never_outdated_and_their_etag_is_that_of_the_ca
     assert_eq!((shown.header("etag"), &shown.body["possible_duplicates"]), (tag.as_str(), &json!([joe])));
     let change = api.request(Method::PATCH, &path).header("if-match", &tag);
     change.json(&json!({ "name": "Jane" })).send().await.expect(200);
+}
+
+#[tokio::test]
+async fn the_page_of_a_candidate_links_to_possible_duplicates() {
+    let api = TestApi::new().await;
+    let jane = add(&api, "jane@gmail.com", Some(PHONE)).await;
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let page = format!("/dashboard/candidates/{jane}");
+    assert!(!browser.get(&page).await.expect(200).text.contains("Maybe the same person"));
+    let joe = json!({ "name": "Joe <b>Doe</b>", "email": "joe@example.com", "phone": PHONE });
+    let joe = api.post(CANDIDATES, joe).await.expect(201).number("/id");
+    let ann = add(&api, "jane+ann@gmail.com", None).await;
+    api.dynamodb.take_calls();
+    let shown = browser.get(&page).await.expect(200);
+    let calls = api.dynamodb.take_calls();
+    for (id, name) in [(joe, "Joe &#60;b&#62;Doe&#60;/b&#62;"), (ann, "Owner of jane+ann@gmail.com")] {
+        let link = format!("<a href=\"/dashboard/candidates/{id}\"><bdi>{name}</bdi></a>");
+        assert!(shown.text.contains(&link), "{link}: {}", shown.text);
+    }
+    assert!(text_of(&shown).contains("Maybe the same person Owner of jane+ann@gmail.com , Joe"));
+    let last: Vec<_> = calls.iter().rev().take(3).rev().map(|call| call.operation.as_str()).collect();
+    assert_eq!(last, ["Query", "Query", "BatchGetItem"]);
+    for id in [joe, ann] {
+        erase(&api, id).await.expect(202);
+    }
+    assert!(!browser.get(&page).await.expect(200).text.contains("Maybe the same person"));
 }

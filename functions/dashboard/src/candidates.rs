@@ -12,7 +12,7 @@ use shared::model::{
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
-use shared::store::{Applicant, CandidateList, Paging};
+use shared::store::{Applicant, CandidateList, Paging, StoreError};
 
 use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
@@ -120,6 +120,8 @@ struct CandidatePage<'p> {
     phone: Option<&'p str>,
     /// The resume's http or https URL.
     resume_url: Option<&'p str>,
+    /// Who may be the same person.
+    possible_duplicates: Vec<Candidate>,
     /// Whether the resume is a file in our bucket.
     has_resume_file: bool,
     /// The resume, if it is a PDF in our bucket.
@@ -297,20 +299,15 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         None => None,
     };
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
-    let links = ResumeLinks::of_history(
-        context.providers().resumes(),
-        context.now(),
-        &candidate.profile,
-        touchpoints,
-    )
-    .await;
+    let (bucket, now) = (context.providers().resumes(), context.now());
+    let links = ResumeLinks::of_history(bucket, now, &candidate.profile, touchpoints).await;
     let zone = dates::zone(&request);
     let applied = found.record.applications.iter().map(|application| application.role.id);
     let screened = found.screens.iter().map(|screen| screen.role_id);
     let roles = store.find_roles(tenant, applied.chain(screened)).await?;
     let title = |role: Id| roles.get(&role).map_or("", |role| role.content.title.as_str());
     let record = found.record.clone();
-    let record = match record.clone().follow(roles.values(), context.now()) {
+    let record = match record.clone().follow(roles.values(), now) {
         Some(followed) => followed.record,
         None => record,
     };
@@ -355,7 +352,6 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
-    let bucket = context.providers().resumes();
     let preview = preview(&request, bucket, profile.resume.as_ref()).await?;
     let is_shown = matches!(preview, Some(Preview::Shown(_)));
     let origin = bucket.filter(|_| is_shown).map(Bucket::origin);
@@ -374,6 +370,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
         resume_url: resume_url.as_ref().map(WebAddress::as_str),
+        possible_duplicates: possible_duplicates(&request, &record.candidate).await?,
         has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
         preview,
         takes_files: bucket.is_some(),
@@ -385,6 +382,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         history: history.collect(),
     })?;
     Ok(page.using(&sources))
+}
+
+/// The candidates who may be the same person.
+async fn possible_duplicates(
+    request: &MemberRequest,
+    candidate: &Candidate,
+) -> Result<Vec<Candidate>, StoreError> {
+    let (tenant, store) = (request.tenant(), request.context.store());
+    let ids = store.find_possible_duplicates(tenant, candidate).await?;
+    store.find_candidates(tenant, &ids).await
 }
 
 /// Returns the preview of a resume that is a PDF in our bucket: the file if the member asks for it, and otherwise the way to
