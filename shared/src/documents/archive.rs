@@ -32,7 +32,7 @@ pub(super) struct Archive<'b> {
 pub(super) struct Entry<'b> {
     /// The name in lower case, with slashes and without one at the beginning.
     pub(super) name: String,
-    pub(super) is_stored: bool,
+    is_stored: bool,
     data: &'b [u8],
     length: usize,
 }
