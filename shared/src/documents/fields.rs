@@ -3,8 +3,36 @@
 use super::location::is_local;
 use super::refusal::Refusal;
 
-/// What stands for a field in the instructions of another one, as in Word's binary format.
+/// What begins a field in Word's binary format, and stands for a field in the instructions of another one.
 pub(super) const NESTED: char = '\u{13}';
+/// What ends the instructions of a field, so that its result follows, and what ends the field.
+const SEPARATOR: char = '\u{14}';
+const END: char = '\u{15}';
+/// The maximum depth of fields.
+const MAX_DEPTH: usize = 1_000;
+
+/// Judges the fields in a text of Word's binary format.
+pub(super) fn check_text(text: &str) -> Result<(), Refusal> {
+    // The instructions of the open fields; `None` after the separator.
+    let mut open: Vec<Option<String>> = Vec::new();
+    for character in text.chars() {
+        if let (Some(Some(instructions)), false) = (open.last_mut(), matches!(character, SEPARATOR | END)) {
+            instructions.push(character);
+        }
+        match character {
+            NESTED if open.len() == MAX_DEPTH => return Err(Refusal::TooComplex),
+            NESTED => open.push(Some(String::new())),
+            SEPARATOR => check_ended(open.last_mut().and_then(Option::take))?,
+            END => check_ended(open.pop().flatten())?,
+            _ => {}
+        }
+    }
+    open.into_iter().try_for_each(check_ended)
+}
+
+fn check_ended(instructions: Option<String>) -> Result<(), Refusal> {
+    instructions.map_or(Ok(()), |instructions| check(&instructions))
+}
 
 /// Refuses the instructions of a field that loads something, or asks another program for it.
 pub(super) fn check(instructions: &str) -> Result<(), Refusal> {
@@ -39,6 +67,23 @@ fn names_local_file(arguments: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_in_a_text_are_judged_with_the_fields_in_them() {
+        for (text, verdict) in [
+            ("a\u{13} PAGE \u{14}1\u{15}b", Ok(())),
+            ("\u{13}PAGE\u{14}DDE\u{15}\u{15}\u{14}", Ok(())),
+            ("\u{13}IF \u{13}PAGE\u{14}1\u{15} = 1\u{14}DDE\u{15}", Ok(())),
+            ("\u{13}DDE x\u{14}1\u{15}", Err(Refusal::DataLink)),
+            ("\u{13}DDE x", Err(Refusal::DataLink)),
+            ("\u{13}IF \u{13}DDE x\u{15}\u{15}", Err(Refusal::DataLink)),
+            ("\u{13}D\u{13}QUOTE DE\u{14}DE\u{15} x\u{15}", Err(Refusal::Remote)),
+            ("\u{13}INCLUDEPICTURE \u{13}QUOTE x\u{15}\u{15}", Err(Refusal::Remote)),
+        ] {
+            assert_eq!(check_text(text), verdict, "{text:?}");
+        }
+        assert_eq!(check_text(&"\u{13}".repeat(1_001)), Err(Refusal::TooComplex));
+    }
 
     #[test]
     fn fields_that_load_something_are_refused() {
