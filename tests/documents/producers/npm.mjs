@@ -1,9 +1,9 @@
-// Files by producers from npm. Usage: node npm.mjs FOLDER
+// Files by producers from npm. Usage: node npm.mjs FOLDER DEBIAN, with the folder of files from Debian.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.cwd()}/`);
-const folder = process.argv[2];
+const [folder, debian] = process.argv.slice(2);
 const NAME = "Mira Okonski";
 const TITLE = "Java/JavaScript developer, Product/Launch lead";
 const LINK = "https://mira.example/Launch?a=(JavaScript)";
@@ -140,8 +140,16 @@ async function pdfLib() {
   await write("pdf-lib-script.pdf", "object streams", "PdfScript", (document) =>
     document.addJavaScript("x", "app.alert('harmless')"),
   );
+  await write("pdf-lib-opens-page.pdf", "acts on opening", "OpensByItself", (document) => {
+    const page = document.context.obj({ S: "URI", URI: PDFString.of("https://mira.example") });
+    document.catalog.set(PDFName.of("OpenAction"), page);
+  });
+  // 20 MB of spaces in an object stream.
+  await write("pdf-lib-bomb.pdf", "work", "TooComplex", (document) =>
+    document.catalog.set(PDFName.of("Lang"), PDFString.of(" ".repeat(20 << 20))),
+  );
   // The action's kind is an object of its own.
-  await write("pdf-lib-script-by-reference.pdf", "object streams", "PdfScript", (document) => {
+  await write("pdf-lib-script-by-reference.pdf", "object streams, hidden objects", "PdfScript", (document) => {
     const kind = document.context.register(PDFName.of("JavaScript"));
     const action = document.context.obj({ S: kind, JS: PDFString.of("app.alert('harmless')") });
     document.catalog.set(PDFName.of("OpenAction"), document.context.register(action));
@@ -174,6 +182,26 @@ async function docx() {
   add("docx.docx", "docx", "relationships", "docx", await Packer.toBuffer(document));
 }
 
+async function docxVariants() {
+  const { Document, Packer, Paragraph, SimpleField, TextRun } = require("docx");
+  const write = async (name, rows, verdict, child) => {
+    const document = new Document({ sections: [{ children: [new Paragraph({ children: [new TextRun(NAME), child] })] }] });
+    add(name, "docx", rows, verdict, await Packer.toBuffer(document));
+  };
+  await write("docx-dde.docx", "fields", "DataLink", new SimpleField(' DDEAUTO c:\\\\notes.txt "harmless" '));
+  await write("docx-page.docx", "fields", "docx", new SimpleField(" NUMPAGES "));
+  await write("docx-bomb.docx", "work", "TooComplex", new TextRun("a".repeat(20 << 20)));
+}
+
+async function cfb() {
+  const CFB = require("cfb");
+  for (const [name, storage] of [["cfb-macros.doc", "Macros"], ["cfb-macros-capitals.doc", "MACROS"]]) {
+    const container = CFB.read(fs.readFileSync(`${debian}/libreoffice.doc`), { type: "buffer" });
+    CFB.utils.cfb_add(container, `/${storage}/VBA/x`, Buffer.from("x"));
+    add(name, "cfb", "names in DOC", "Macros", CFB.write(container, { type: "buffer" }));
+  }
+}
+
 async function docxtemplater() {
   const PizZip = require("pizzip");
   const Docxtemplater = require("docxtemplater");
@@ -201,7 +229,7 @@ async function officegen() {
 }
 
 let failed = false;
-for (const make of [pdfkit, pdfmake, jspdf, pdfLib, reactPdf, docx, docxtemplater, htmlToDocx, officegen]) {
+for (const make of [pdfkit, pdfmake, jspdf, pdfLib, reactPdf, docx, docxVariants, cfb, docxtemplater, htmlToDocx, officegen]) {
   try {
     await make();
   } catch (error) {

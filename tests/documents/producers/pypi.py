@@ -12,7 +12,7 @@ WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.
 files = Files(sys.argv[1])
 
 
-def reportlab(name, rows, verdict, **options):
+def reportlab(name, rows, verdict, more=(), **options):
     from reportlab.lib.pagesizes import A4
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas
@@ -34,6 +34,8 @@ def reportlab(name, rows, verdict, **options):
             page.drawString(60, y, line)
     page.showPage()
     page.drawString(60, 780, "References on request (/JavaScript)")
+    for line in more:
+        page.drawString(60, 760, line)
     page.save()
     files.add(name, f"reportlab {version('reportlab')}", rows, verdict, buffer.getvalue())
 
@@ -43,6 +45,7 @@ def reportlabs():
 
     reportlab("reportlab.pdf", "words that look like actions", "pdf")
     reportlab("reportlab-uncompressed.pdf", "words that look like actions", "pdf", pageCompression=0)
+    reportlab("reportlab-streams.pdf", "work", "pdf", more=["stream"] * 300, pageCompression=0)
     for strength in (40, 128, 256):
         if strength == 256:
             continue
@@ -233,6 +236,8 @@ def pikepdf():
         pdf.Root.AcroForm = p.Dictionary(Fields=p.Array(), XFA=stream)
 
     write("pikepdf-xfa.pdf", "rare variants", "Xfa", xfa, **packed)
+    large = lambda pdf: pdf.Root.__setitem__(p.Name.Lang, pdf.make_indirect(p.String(" " * (20 << 20))))
+    write("pikepdf-bomb.pdf", "work", "TooComplex", large, **packed)
 
 
 def pypdf():
@@ -354,6 +359,7 @@ def word_documents():
     import htmldocx
     import msoffcrypto
     from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.opc.packuri import PackURI
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
 
@@ -391,6 +397,11 @@ def word_documents():
         return change
 
     write("python-docx.docx", "relationships", "docx")
+
+    def online(document):
+        document.part.partname = PackURI("/word/document2.xml")
+
+    write("python-docx-word-online.docx", "main part", "docx", online)
     write("python-docx-page.docx", "fields", "docx", field(" PAGE "))
     write("python-docx-dde.docx", "fields", "DataLink", field(' DDEAUTO c:\\\\notes.txt "harmless" '))
     write("python-docx-dde-split.docx", "fields", "DataLink", field(" DDE", 'AUTO c:\\\\notes.txt "harmless" '))
@@ -433,7 +444,7 @@ def word_documents():
         archive.writestr("[Content_Types].xml", types)
         archive.writestr("word/document.xml", "<document/>")
     msoffcrypto.OfficeFile(plain).encrypt("secret", buffer)
-    files.add("msoffcrypto.docx", f"msoffcrypto-tool {version('msoffcrypto-tool')}", "passwords", "Password", buffer.getvalue())
+    files.add("msoffcrypto.docx", f"msoffcrypto-tool {version('msoffcrypto-tool')}", "passwords of DOCX", "Password", buffer.getvalue())
 
 
 def open_documents():
@@ -491,6 +502,12 @@ def open_documents():
     document.body.append(odfdo.Paragraph(f"{NAME}: {TITLE}"))
     document.save(buffer)
     files.add("odfdo.odt", f"odfdo {version('odfdo')}", "references in ODT", "odt", buffer.getvalue())
+    for name, target, verdict in [("picture", "https://mira.example/x.png", "Remote"), ("server-picture", "//server/x.png", "Remote")]:
+        document, paragraph, buffer = odfdo.Document("text"), odfdo.Paragraph(NAME), io.BytesIO()
+        paragraph.append(odfdo.Frame.image_frame(target, size=("1cm", "1cm")))
+        document.body.append(paragraph)
+        document.save(buffer)
+        files.add(f"odfdo-remote-{name}.odt", f"odfdo {version('odfdo')}", "references in ODT", verdict, buffer.getvalue())
     document = odfdo.Document("spreadsheet")
     buffer = io.BytesIO()
     document.save(buffer)

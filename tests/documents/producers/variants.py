@@ -127,7 +127,7 @@ entry = lambda name, content: content.replace(
     b"</manifest:manifest>",
     b'<manifest:file-entry manifest:full-path="x.xml" manifest:media-type="text/xml"><manifest:encryption-data/></manifest:file-entry></manifest:manifest>',
 )
-add("password.odt", "passwords", "Password", changed(odt, entry), made_of)
+add("password.odt", "passwords of DOC and ODT", "Password", changed(odt, entry), made_of)
 add("with-macros.odt", "references in ODT", "Macros", changed(odt, more=[("Basic/script-lc.xml", b"<x/>")]), made_of)
 listener = (
     "<office:event-listeners><script:event-listener script:language='ooo:script' script:event-name='dom:load' "
@@ -136,7 +136,7 @@ listener = (
 add("script.odt", "references in ODT", "Script", changed(odt, text("</office:text>", listener)), made_of)
 doc = (everything / "debian" / "libreoffice.doc").read_bytes()
 at = doc.index(b"\xec\xa5")
-add("password.doc", "passwords", "Password", doc[: at + 11] + bytes([doc[at + 11] | 1]) + doc[at + 12 :], made_of)
+add("password.doc", "passwords of DOC and ODT", "Password", doc[: at + 11] + bytes([doc[at + 11] | 1]) + doc[at + 12 :], made_of)
 name = "WordDocument".encode("utf-16-le")
 add("lower-case.doc", "names in DOC", "doc", doc.replace(name, "worddocument".encode("utf-16-le")), made_of)
 

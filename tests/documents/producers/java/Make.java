@@ -8,13 +8,14 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 
-/** Files by producers from Maven Central. Usage: java -cp 'lib/*' Make.java FOLDER */
+/** Files by producers from Maven Central. Usage: java -cp 'lib/*' Make.java FOLDER DEBIAN, with the folder of files from Debian. */
 public class Make {
     static final String NAME = "Mira Okonski";
     static final String TITLE = "Java/JavaScript developer, Product/Launch lead";
     static final String LINK = "https://mira.example/Launch?a=(JavaScript)";
     static final List<String> SECTIONS = List.of("Skills (HTML/CSS/JavaScript)", "TV/Movie recommendations", "Experience");
     static Path folder;
+    static Path debian;
 
     interface Step {
         void run() throws Exception;
@@ -107,6 +108,22 @@ public class Make {
             launch.setF("notes.txt");
             document.getDocumentCatalog().setOpenAction(launch);
         });
+        pdfBox("pdfbox-opens-page.pdf", "acts on opening", "OpensByItself", document -> {
+            var page = new org.apache.pdfbox.pdmodel.interactive.action.PDActionURI();
+            page.setURI("https://mira.example");
+            document.getDocumentCatalog().setOpenAction(page);
+        });
+        pdfBox("pdfbox-date.pdf", "form scripts", "PdfScript", document -> {
+            var form = new org.apache.pdfbox.pdmodel.interactive.form.PDAcroForm(document);
+            document.getDocumentCatalog().setAcroForm(form);
+            var field = new org.apache.pdfbox.pdmodel.interactive.form.PDTextField(form);
+            field.setPartialName("date");
+            var actions = new org.apache.pdfbox.pdmodel.interactive.action.PDFormFieldAdditionalActions();
+            var format = "AFDate_FormatEx(\"yyyy-mm-dd\");";
+            actions.setF(new org.apache.pdfbox.pdmodel.interactive.action.PDActionJavaScript(format));
+            field.getCOSObject().setItem(org.apache.pdfbox.cos.COSName.AA, actions);
+            form.setFields(List.of(field));
+        });
     }
 
     static void openPdf(String file, String rows, String verdict, String password) throws Exception {
@@ -179,6 +196,123 @@ public class Make {
         add("fop.pdf", "FOP 2.11", "words that look like actions", "pdf", content.toByteArray());
     }
 
+    interface WordChange {
+        void change(org.apache.poi.xwpf.usermodel.XWPFDocument document) throws Exception;
+    }
+
+    /** A document of Word that is changed in a way that POI has no method for. */
+    static void word(String file, String rows, String verdict, WordChange change) throws Exception {
+        try (var document = new org.apache.poi.xwpf.usermodel.XWPFDocument()) {
+            document.createParagraph().createRun().setText(NAME + ": " + TITLE);
+            change.change(document);
+            var content = new ByteArrayOutputStream();
+            document.write(content);
+            add(file, "POI 5.4.1", rows, verdict, content.toByteArray());
+        }
+    }
+
+    static WordChange field(String instruction) {
+        return document -> document.createParagraph().getCTP().addNewFldSimple().setInstr(instruction);
+    }
+
+    /** A picture or a template that is somewhere else. */
+    static WordChange external(String kind, String target) {
+        var type = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/" + kind;
+        return document -> {
+            var id = document.getPackagePart().addExternalRelationship(target, type).getId();
+            if (kind.equals("hyperlink")) {
+                var image = new java.awt.image.BufferedImage(24, 24, java.awt.image.BufferedImage.TYPE_BYTE_GRAY);
+                var png = new ByteArrayOutputStream();
+                javax.imageio.ImageIO.write(image, "png", png);
+                var picture = new java.io.ByteArrayInputStream(png.toByteArray());
+                var run = document.createParagraph().createRun();
+                run.addPicture(picture, org.apache.poi.common.usermodel.PictureType.PNG, "photo.png", 9525, 9525);
+                run.getEmbeddedPictures().get(0).getCTPicture().getBlipFill().getBlip().setLink(id);
+            }
+        };
+    }
+
+    static void words() throws Exception {
+        word("poi-dde.docx", "fields", "DataLink", field(" DDEAUTO c:\\\\notes.txt \"harmless\" "));
+        word("poi-picture-field.docx", "fields", "Remote", field(" INCLUDEPICTURE \"https://mira.example/x.png\" "));
+        word("poi-remote-picture.docx", "relationships", "Remote", external("image", "https://mira.example/x.png"));
+        word("poi-picture-as-link.docx", "relationships", "Remote", external("hyperlink", "https://mira.example/x.png"));
+        word("poi-mac-template.docx", "templates", "docx", external("attachedTemplate", "file:////Users/mira/R.dotx"));
+        word("poi-remote-template.docx", "templates", "Remote", external("attachedTemplate", "https://mira.example/R.dotx"));
+    }
+
+    /** Documents in Word's binary format, which POI can only change. */
+    static void binaryWord() throws Exception {
+        var plain = Files.readAllBytes(debian.resolve("libreoffice.doc"));
+        org.apache.poi.hssf.record.crypto.Biff8EncryptionKey.setCurrentUserPassword("secret");
+        try (var document = new org.apache.poi.hwpf.HWPFDocument(new java.io.ByteArrayInputStream(plain))) {
+            var content = new ByteArrayOutputStream();
+            document.write(content);
+            add("poi-password.doc", "POI 5.4.1", "passwords of DOC and ODT", "Password", content.toByteArray());
+        } finally {
+            org.apache.poi.hssf.record.crypto.Biff8EncryptionKey.setCurrentUserPassword(null);
+        }
+        try (var document = new org.apache.poi.hwpf.HWPFDocument(new java.io.ByteArrayInputStream(plain))) {
+            document.getRange().insertAfter("Changed by POI.");
+            var content = new ByteArrayOutputStream();
+            document.write(content);
+            add("poi.doc", "POI 5.4.1", "names in DOC", "doc", content.toByteArray());
+        }
+        for (var name : List.of("Macros", "mAcRoS")) {
+            try (var container = new org.apache.poi.poifs.filesystem.POIFSFileSystem(new java.io.ByteArrayInputStream(plain))) {
+                container.createDirectory(name).createDocument("x", new java.io.ByteArrayInputStream(new byte[] {1}));
+                var content = new ByteArrayOutputStream();
+                container.writeFilesystem(content);
+                var file = "poi-macros" + (name.equals("Macros") ? "" : "-capitals") + ".doc";
+                add(file, "POI 5.4.1", "names in DOC", "Macros", content.toByteArray());
+            }
+        }
+    }
+
+    /** Documents in Word's binary format with the path of a template, to which POI gives no access. */
+    static void binaryTemplates() throws Exception {
+        template("poi-windows-template.doc", "C:\\Users\\mira\\Resume.dot", "doc");
+        template("poi-remote-template.doc", "https://mira.example/Resume.dot", "Remote");
+    }
+
+    static void template(String file, String path, String verdict) throws Exception {
+        var plain = new java.io.ByteArrayInputStream(Files.readAllBytes(debian.resolve("libreoffice.doc")));
+        try (var container = new org.apache.poi.poifs.filesystem.POIFSFileSystem(plain)) {
+            var word = container.createDocumentInputStream("WordDocument").readAllBytes();
+            var table = container.createDocumentInputStream("1Table").readAllBytes();
+            // A list of the names of files, in which the template is the second one.
+            var names = java.nio.ByteBuffer.allocate(10 + 2 * path.length()).order(java.nio.ByteOrder.LITTLE_ENDIAN);
+            names.putShort((short) -1).putShort((short) 2).putShort((short) 0).putShort((short) 0);
+            names.putShort((short) path.length()).put(path.getBytes(StandardCharsets.UTF_16LE));
+            var changed = java.util.Arrays.copyOf(table, table.length + names.capacity());
+            System.arraycopy(names.array(), 0, changed, table.length, names.capacity());
+            // The beginning of the document says where the list is, and how long.
+            java.nio.ByteBuffer.wrap(word).order(java.nio.ByteOrder.LITTLE_ENDIAN)
+                    .putInt(0x19A, table.length).putInt(0x19E, names.capacity());
+            container.createOrUpdateDocument(new java.io.ByteArrayInputStream(word), "WordDocument");
+            container.createOrUpdateDocument(new java.io.ByteArrayInputStream(changed), "1Table");
+            var content = new ByteArrayOutputStream();
+            container.writeFilesystem(content);
+            add(file, "POI 5.4.1", "templates", verdict, content.toByteArray());
+        }
+    }
+
+    static void openDocument() throws Exception {
+        for (var password : new String[] {null, "secret"}) {
+            try (var document = org.odftoolkit.odfdom.doc.OdfTextDocument.newTextDocument()) {
+                document.addText(NAME + ": " + TITLE);
+                var content = new ByteArrayOutputStream();
+                if (password != null) {
+                    document.getPackage().setPassword(password);
+                }
+                document.save(content);
+                var row = password == null ? "references in ODT" : "passwords of DOC and ODT";
+                var file = password == null ? "odfdom.odt" : "odfdom-password.odt";
+                add(file, "ODFDOM 0.12.0", row, password == null ? "odt" : "Password", content.toByteArray());
+            }
+        }
+    }
+
     static void poi() throws Exception {
         byte[] plain;
         try (var document = new org.apache.poi.xwpf.usermodel.XWPFDocument()) {
@@ -201,7 +335,7 @@ public class Make {
                 }
                 var content = new ByteArrayOutputStream();
                 container.writeFilesystem(content);
-                add("poi-password-" + mode + ".docx", "POI 5.4.1", "passwords", "Password", content.toByteArray());
+                add("poi-password-" + mode + ".docx", "POI 5.4.1", "passwords of DOCX", "Password", content.toByteArray());
             }
         }
         try (var workbook = new org.apache.poi.xssf.usermodel.XSSFWorkbook()) {
@@ -218,17 +352,49 @@ public class Make {
         }
     }
 
-    static void docx4j() throws Exception {
-        var document = org.docx4j.openpackaging.packages.WordprocessingMLPackage.createPackage();
-        document.getMainDocumentPart().addParagraphOfText(NAME + ": " + TITLE);
-        SECTIONS.forEach(document.getMainDocumentPart()::addParagraphOfText);
+    static void docx4j(String file, String rows, String verdict, String name, String type, String template) throws Exception {
+        var document = new org.docx4j.openpackaging.packages.WordprocessingMLPackage(
+                new org.docx4j.openpackaging.contenttype.ContentTypeManager());
+        var main = new org.docx4j.openpackaging.parts.WordprocessingML.MainDocumentPart(
+                new org.docx4j.openpackaging.parts.PartName(name));
+        main.setContentType(new org.docx4j.openpackaging.contenttype.ContentType(type));
+        var factory = org.docx4j.jaxb.Context.getWmlObjectFactory();
+        main.setJaxbElement(factory.createDocument());
+        main.getJaxbElement().setBody(factory.createBody());
+        document.addTargetPart(main);
+        main.addParagraphOfText(NAME + ": " + TITLE);
+        SECTIONS.forEach(main::addParagraphOfText);
+        if (template != null) {
+            var settings = new org.docx4j.openpackaging.parts.WordprocessingML.DocumentSettingsPart();
+            settings.setJaxbElement(new org.docx4j.wml.CTSettings());
+            main.addTargetPart(settings);
+            var relationship = new org.docx4j.relationships.Relationship();
+            relationship.setType(org.docx4j.openpackaging.parts.relationships.Namespaces.ATTACHED_TEMPLATE);
+            relationship.setTarget(template);
+            relationship.setTargetMode("External");
+            settings.getRelationshipsPart().addRelationship(relationship);
+        }
         var content = new ByteArrayOutputStream();
         document.save(content);
-        add("docx4j.docx", "docx4j 11.5.3", "main part", "docx", content.toByteArray());
+        add(file, "docx4j 11.5.3", rows, verdict, content.toByteArray());
+    }
+
+    static void docx4j() throws Exception {
+        var usual = "/word/document.xml";
+        var document = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
+        var template = "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml";
+        var macros = "application/vnd.ms-word.document.macroEnabled.main+xml";
+        docx4j("docx4j.docx", "main part", "docx", usual, document, null);
+        docx4j("docx4j-word-online.docx", "main part", "docx", "/word/document22.xml", document, null);
+        docx4j("docx4j.dotx", "rare variants", "docx", usual, template, null);
+        docx4j("docx4j.docm", "rare variants", "docm", usual, macros, null);
+        docx4j("docx4j-windows-template.docx", "templates", "docx", usual, document, "file:///C:\\Users\\mira\\R.dotx");
+        docx4j("docx4j-remote-template.docx", "templates", "Remote", usual, document, "https://mira.example/R.dotm");
     }
 
     public static void main(String[] arguments) throws Exception {
         folder = Path.of(arguments[0]);
+        debian = Path.of(arguments[1]);
         Files.createDirectories(folder);
         Files.deleteIfExists(folder.resolve("table.tsv"));
         var failed = false;
@@ -242,6 +408,10 @@ public class Make {
                 () -> iText("itext-restricted.pdf", "protection", "pdf", "", true),
                 Make::fop,
                 Make::poi,
+                Make::words,
+                Make::binaryWord,
+                Make::binaryTemplates,
+                Make::openDocument,
                 Make::docx4j)) {
             try {
                 step.run();
