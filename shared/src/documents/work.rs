@@ -44,6 +44,22 @@ fn words(mut seed: u32, size: usize) -> String {
     text
 }
 
+/// A document of Word with this text, whose pieces and shapes are described in this table.
+fn word(text: &[u8], table: &[u8]) -> Vec<u8> {
+    let mut beginning = [0; 8_192];
+    beginning[2] = 0xC1;
+    compound(&[], &[("/WordDocument", &[&beginning, text].concat()), ("/0Table", table)])
+}
+
+/// The description of pieces that are all the same 4,096 bytes.
+fn pieces(count: usize) -> Vec<u8> {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    let mut all = [&[2][..], &number(12 * count + 4)].concat();
+    all.extend((0..=count).flat_map(|piece| number(4_096 * piece)));
+    all.extend((0..count).flat_map(|_| [0, 0, 0, 0, 0, 0x40, 0, 0]));
+    all
+}
+
 /// Hostile files of about this size. None of them does anything in a reader.
 fn hostile(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     const PDF: &str = "%PDF-1.7\n";
@@ -95,7 +111,9 @@ fn hostile(size: usize) -> Vec<(&'static str, Vec<u8>)> {
         ("attributes", docx(&attributes, &[])),
         ("nested fields", docx(&begin.repeat(size / 8), &[])),
         ("a bomb in an OpenDocument text", odt(&"<a/>".repeat(8 * size), &[])),
-        ("fields in a document of Word", compound(&[], &[("/WordDocument", &vec![0x13; size])])),
+        ("fields in a document of Word", word(&vec![0x13; size], b"")),
+        ("shapes in a document of Word", word(b"", &b"\xF3\xFF\x0B\xF0".repeat(size / 4))),
+        ("pieces of a document of Word", word(b"", &pieces(size / 12))),
         ("groups", repeated("{\\rtf1", "{\\fldinst ", "}", size)),
         ("characters", repeated("{\\rtf1 {\\fldinst ", "\\'41", "}}", size)),
         ("text", words(7, size).into_bytes()),
