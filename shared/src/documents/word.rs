@@ -194,20 +194,24 @@ fn check_fields(content: &[u8], budget: &mut Budget) -> Result<(), Refusal> {
         let rest = &content[at + 1..];
         let rest = &rest[..rest.len().min(LONGEST)];
         budget.look_up()?;
-        let is_end = |byte: u8| matches!(byte, 0x14 | 0x15);
-        let narrow = rest.iter().take_while(|byte| !is_end(**byte));
-        let wide = rest.get(1..).unwrap_or_default().as_chunks::<2>().0.iter();
-        let wide = wide.take_while(|unit| unit[1] != 0 || !is_end(unit[0]));
-        let narrow: String = narrow.map(|byte| char::from(*byte)).collect();
-        let wide: String =
-            wide.map(|unit| char::from_u32(u16::from_le_bytes(*unit).into()).unwrap_or(' ')).collect();
+        let wide = rest.get(1..).unwrap_or_default().as_chunks().0.iter();
+        let narrow = instructions(rest.iter().map(|byte| u16::from(*byte)));
+        let wide = instructions(wide.map(|unit| u16::from_le_bytes(*unit)));
         budget.read(narrow.len() + wide.len())?;
-        // What another field computes is not known, and in a table of numbers, this byte is common.
-        for instructions in [narrow, wide] {
-            fields::check(&instructions.replace(fields::NESTED, " "))?;
-        }
+        fields::check(&narrow)?;
+        fields::check(&wide)?;
     }
     Ok(())
+}
+
+/// The instructions up to the end or another field; nothing if they do not begin with a keyword, as in a table of numbers.
+fn instructions(units: impl Iterator<Item = u16>) -> String {
+    let characters = units.map(|unit| char::from_u32(unit.into()).unwrap_or(' '));
+    let mut characters = characters.skip_while(|c| c.is_whitespace() || *c == '\0').peekable();
+    if !characters.peek().is_some_and(char::is_ascii_alphabetic) {
+        return String::new();
+    }
+    characters.take_while(|c| !matches!(c, '\u{13}'..='\u{15}')).collect()
 }
 
 #[cfg(test)]
