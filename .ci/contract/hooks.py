@@ -360,7 +360,7 @@ class Maker:
 
     def __init__(self):
         self.session, self.member, self.number, self.code = requests.Session(), Member(), 0, {}
-        self.applied_role = None
+        self.applied_role, self.submitted = None, None
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
     def send(self, method, path, **body):
@@ -404,6 +404,18 @@ class Maker:
     def role_with_application(self):
         self.application()
         return self.applied_role
+
+    def submission(self):
+        """A candidate's submitted form, the same each time, because only so many forms of an address become applications."""
+        if self.submitted is None:
+            posted = self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})
+            email = f"made.{self.next()}@example.com"
+            form = {"name": "Ada", "email": email, "consent": "yes"}
+            requests.post(f"{posted['job_posting']['public_url']}/apply", data=form, timeout=300).raise_for_status()
+            candidate = self.send("GET", f"candidates?email={email}")["data"][0]["id"]
+            applied = self.send("GET", f"candidates/{candidate}")["touchpoints"][0]
+            self.submitted = candidate, applied["detail"]["submission_id"]
+        return self.submitted
 
     def screen(self, **schedule):
         path = f"candidates/{self.candidate()}/invite_screen"
@@ -501,6 +513,7 @@ CREATORS = {
     "invite_screen": {"id": make.candidate, "role_id": lambda: make.role("publish")},
     "list_applications": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_application": {"id": make.application},
+    "show_submission": {"id": lambda: make.submission()[0], "submission_id": lambda: make.submission()[1]},
     "list_voice_screens": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_voice_screen": {"id": make.screen},
     "cancel_voice_screen": {"id": make.later_screen},

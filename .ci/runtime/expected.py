@@ -41,6 +41,7 @@ LOCATION = {
     "dashboard_candidate_new_form": "/dashboard/candidates/*?done=candidate-added",
     "dashboard_candidate_edit_form": "/dashboard/candidates/1700000000000051?done=candidate-saved",
     "dashboard_candidate_applications_form": "/dashboard/candidates/1700000000000051?done=applied",
+    "dashboard_candidate_offer": "/dashboard/candidates/1700000000000046?done=offer-accepted",
     "dashboard_candidate_notes": "/dashboard/candidates/1700000000000051?done=note-added",
     "dashboard_candidate_notes_delete": "/dashboard/candidates/1700000000000051?done=note-deleted",
     "dashboard_candidate_consents_form": "/dashboard/candidates/1700000000000051?done=consent-recorded",
@@ -94,7 +95,7 @@ PAGES = {
     "careers_privacy": ("Privacy – Acme", "How Acme uses your data"),
     "careers_received": (
         "Application received – Acme",
-        'your application for <a href="/careers/acme/recorded">Recorded</a>',
+        'your application for <a href="/careers/acme/recorded"><bdi>Recorded</bdi></a>',
     ),
     "careers_show": ("Recorded – Acme", 'action="/careers/acme/recorded/apply"'),
     "dashboard_account": ("Account – Rolecall", 'value="ada@acme.example"'),

@@ -209,8 +209,17 @@ async fn oversized_requests_and_invalid_hosts_are_rejected() {
     // The request line and the other headers take 3 + 7 + 4 + 16 + 6 bytes.
     assert_eq!(send(filled(10_240 - 36), "").await.0, 200);
     assert_eq!(send(filled(10_240 - 35), "").await.0, 431);
-    assert_eq!(send(Request::post("/things"), vec![b'x'; 10 * 1024 * 1024]).await.0, 200);
-    assert_eq!(send(Request::post("/things"), vec![b'x'; 10 * 1024 * 1024 + 1]).await.0, 413);
+    // A body that is not text is in base64 in the event.
+    for (media, size, status) in [
+        ("text/plain", 6_200_000, 200),
+        ("text/plain", 6_300_000, 413),
+        ("application/pdf", 4_700_000, 200),
+        ("application/pdf", 4_725_000, 413),
+        ("text/plain", 10 * 1024 * 1024 + 1, 413),
+    ] {
+        let request = Request::post("/things").header("content-type", media);
+        assert_eq!(send(request, vec![b'x'; size]).await.0, status, "{size} bytes of {media}");
+    }
     for host in ["", "a b", "a/b", "user@host", "a,b", "host:port:1", "host:99999", "1.2.3.999", "[::z]", "é"]
     {
         let host = http::HeaderValue::from_bytes(host.as_bytes()).unwrap();
