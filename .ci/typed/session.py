@@ -444,7 +444,9 @@ detail = done(show_application(application.id, client=client))
 assert (detail.role_title, detail.name, detail.email) == (draft.title, ada.name, ada.email)
 of_role = done(list_applications.sync(client=client, role_id=draft.id, stage=Stage.APPLIED))
 of_candidate = done(list_applications.sync(client=client, candidate_id=ada.id))
-assert of_role.data == of_candidate.data == [detail]
+assert detail.offered is None
+listed = [(one.id, one.name, one.status, one.updated_at) for one in of_role.data + of_candidate.data]
+assert listed == [(detail.id, detail.name, detail.status, detail.updated_at)] * 2
 applied = done(list_candidates.sync(client=client, role_id=draft.id, stage=Stage.APPLIED))
 [(name, state)] = [(candidate.name, candidate.application) for candidate in applied.data]
 assert name == ada.name and state and state.id == application.id and state.status is ApplicationStatus.ACTIVE
