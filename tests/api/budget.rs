@@ -24,7 +24,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("GET /api/v1/candidates/{id}/submissions/{submission_id}", 3),
     ("GET /api/v1/candidates/{id}/touchpoints", 3),
     // With the entry in the audit log.
-    ("GET /api/v1/candidates/{id}/export", 7),
+    ("GET /api/v1/candidates/{id}/export", 8),
     ("GET /api/v1/channels", 2),
     ("GET /api/v1/channels/x/posts", 2),
     ("GET /api/v1/job_postings", 3),

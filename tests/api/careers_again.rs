@@ -392,6 +392,29 @@ async fn nobody_else_reads_a_form() {
 }
 
 #[tokio::test]
+async fn an_erased_person_who_applies_again_is_a_new_person() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    job.apply(&api, &form("Ada", EMAIL).set("phone", "+14155550100")).await.expect(303);
+    job.apply(&api, &form("Ada", EMAIL).set("phone", "+14155550111")).await.expect(303);
+    let erased = find(&api, EMAIL).await.number("/id");
+    api.post(&format!("/api/v1/candidates/{erased}/erase"), json!({})).await.expect(202);
+    // Also before the task has removed the rest.
+    for is_done in [false, true] {
+        if is_done {
+            api.run_tasks().await;
+        }
+        job.apply(&api, &form("Ada", EMAIL)).await.expect(303);
+        let again = find(&api, EMAIL).await;
+        assert_ne!(again.number("/id"), erased);
+        assert_eq!(again.body["phone"], Value::Null);
+        assert_eq!(kinds(&again).last(), Some(&"created"));
+    }
+    assert_eq!(kinds(&find(&api, EMAIL).await)[0], "reapplied", "for the new person");
+    api.get(&format!("/api/v1/candidates/{erased}")).await.expect(410);
+}
+
+#[tokio::test]
 async fn an_erasure_removes_the_forms_and_their_files() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;

@@ -442,6 +442,24 @@ async fn honest_forms_among_those_of_an_attacker_are_never_refused() {
     }
 }
 
+#[tokio::test]
+async fn the_export_of_a_person_has_the_suspect_forms_with_the_address() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    job.apply(&api, &ada()).await.expect(303);
+    job.apply(&api, &trapped("ADA@example.com").set("note", "Hello")).await.expect(303);
+    job.apply(&api, &trapped("robot@example.com")).await.expect(303);
+    let globex = Job::of(&api, GLOBEX, Mode::Live, "Cook").await;
+    globex.apply(&api, &trapped("ada@example.com")).await.expect(303);
+    let path = format!("/api/v1/candidates/{}/export", find(&api, "ada@example.com").await.number("/id"));
+    let exported = api.get(&path).await.expect(200);
+    let [form] = exported.body["suspect_forms"].as_array().unwrap().as_slice() else { panic!("one form") };
+    assert_eq!(
+        (&form["email"], &form["note"], &form["role_id"], &form["has_file"]),
+        (&json!("ADA@example.com"), &json!("Hello"), &json!(job.role), &json!(false))
+    );
+}
+
 /// The forms contain the person's data, whoever sent them.
 #[tokio::test]
 async fn an_erasure_removes_the_suspect_forms_of_the_person() {

@@ -94,7 +94,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/screens/{id}/cancel", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
     (
         "GET /dashboard/candidates/{id}/export",
-        &["BatchGetItem", "Query", "PutItem", "BatchGetItem", "Query", "GetItem"],
+        &["BatchGetItem", "Query", "PutItem", "BatchGetItem", "Query", "Query", "GetItem"],
     ),
     ("GET /dashboard/candidates/{id}/erase", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/candidates/{id}/erase", &["BatchGetItem", "GetItem", "TransactWriteItems"]),

@@ -72,11 +72,12 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
         "BatchGetItem",
         "BatchGetItem",
         "Query",
+        "Query",
         "GetItem",
     ];
     assert_eq!(
         operations, expected,
-        "the gate, the candidate, the entry in the audit log, the roles, the screens, the transcripts, the notes, and whether the candidate was erased"
+        "the gate, the candidate, the entry in the audit log, the roles, the screens, the transcripts, the notes, the suspect forms, and whether the candidate was erased"
     );
     let mut exported = Vec::new();
     strings(&export.body, &mut exported);

@@ -175,6 +175,8 @@ async fn calls_of_an_application(api: &mut TestApi) -> Vec<(String, Vec<Recorded
         let function = path.split('?').next().unwrap_or_default();
         send(function, api.request(Method::GET, &format!("/api/v1/{path}"))).await;
     }
+    let export = fixtures.path("/api/v1/candidates/{id}/export");
+    send("candidates", api.request(Method::GET, &export)).await;
     let notes = fixtures.path("/api/v1/candidates/{id}/notes");
     send("candidates", api.request(Method::POST, &notes).json(&json!({ "text": "x" }))).await;
     // The retention period of a rejected person begins when the last voice screen ends.

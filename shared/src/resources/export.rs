@@ -15,8 +15,9 @@ use super::screen::{Screen, ScreenAccess};
 use super::submission::Submission;
 use crate::id::Id;
 use crate::model::{
-    Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ResumeFile, ScreenRecord, Touchpoint,
-    Turn, VoiceProvider, WebAddress,
+    self, ApplicationForm, Assessment, CallState, CandidateRecord, Email, Excerpt, LegalHold, Name, Notes,
+    Phone, Resume, ResumeFile, ScreenRecord, SubmittedConsent, Touchpoint, Turn, TypedPhone, VoiceProvider,
+    WebAddress,
 };
 use crate::providers::resumes::Bucket;
 use crate::store::{CandidateData, ScreenData};
@@ -45,6 +46,9 @@ pub struct CandidateExport {
     consents: Vec<Consent>,
     /// The application forms that were submitted on the career page and are kept, newest first.
     submissions: Vec<Submission>,
+    /// Application forms with the candidate's e-mail address that wait until a member accepts or discards them, the newest
+    /// 100.
+    suspect_forms: Vec<SuspectForm>,
     /// The uploaded files.
     files: Vec<ExportedFile>,
 }
@@ -70,6 +74,57 @@ pub struct ExportedScreen {
     assessment: Option<Assessment>,
 }
 
+/// An application form that a program may have sent, and that belongs to no application.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SuspectForm {
+    /// The identifier.
+    id: Id,
+    /// The role.
+    role_id: Id,
+    /// The name.
+    name: Name,
+    /// The e-mail address.
+    email: Email,
+    /// The telephone number.
+    phone: Option<Phone>,
+    /// What was typed as the telephone number, if that is not the number with its country code.
+    phone_as_typed: Option<TypedPhone>,
+    /// The URL of the resume.
+    resume_url: Option<WebAddress>,
+    /// A message from the applicant.
+    note: Option<Notes>,
+    /// The consents that the applicant gave.
+    consents: Vec<SubmittedConsent>,
+    /// The sender's network.
+    network: String,
+    /// Whether a file came with it.
+    has_file: bool,
+    /// When it was received.
+    received_at: Timestamp,
+}
+
+impl From<model::SuspectForm> for SuspectForm {
+    fn from(form: model::SuspectForm) -> Self {
+        let model::SuspectForm { id, posting_id: _, role_id, received_at, network, signs: _, content, file } =
+            form;
+        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents } = content;
+        Self {
+            id,
+            role_id,
+            name,
+            email,
+            phone,
+            phone_as_typed,
+            resume_url,
+            note,
+            consents,
+            network,
+            has_file: file.is_some(),
+            received_at,
+        }
+    }
+}
+
 /// An uploaded file.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExportedFile {
@@ -88,7 +143,8 @@ impl CandidateExport {
 
     /// The export of this data, with links to the files in the bucket.
     pub async fn of(data: CandidateData, bucket: Option<&Bucket>, now: Timestamp) -> Self {
-        let CandidateData { record, screens, touchpoints, notes, consents, submissions, files } = data;
+        let CandidateData { record, screens, touchpoints, notes, consents, submissions, files, suspects } =
+            data;
         let access = ScreenAccess::FULL;
         // Every part of the record is either exported or derived from what is exported.
         let CandidateRecord {
@@ -120,6 +176,7 @@ impl CandidateExport {
             notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),
             consents: consents.into_iter().map(|consent| Consent::of(candidate.id, consent)).collect(),
             submissions: submissions.into_iter().map(|form| Submission::of(candidate.id, form)).collect(),
+            suspect_forms: suspects.into_iter().map(SuspectForm::from).collect(),
             files: files.collect(),
             touchpoints: touchpoints
                 .into_iter()

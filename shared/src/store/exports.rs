@@ -5,7 +5,8 @@ use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Store, StoreError, item, keys};
 use crate::id::Id;
 use crate::model::{
-    CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, Tenant, Touchpoint, Turn,
+    CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, SuspectForm, Tenant,
+    Touchpoint, Turn,
 };
 
 /// Everything that is stored about a candidate.
@@ -25,6 +26,8 @@ pub struct CandidateData {
     pub submissions: Vec<Submission>,
     /// The files that came with forms.
     pub files: Vec<SubmittedFile>,
+    /// The newest suspect forms with the candidate's e-mail address.
+    pub suspects: Vec<SuspectForm>,
 }
 
 /// Everything that is stored about a voice screen.
@@ -38,6 +41,8 @@ pub struct ScreenData {
 
 /// The maximum number of parts of transcripts in a batch. DynamoDB returns at most 16 MB per call.
 const MAX_PARTS: usize = 40;
+/// The maximum number of suspect forms in an export. Anyone can send forms with a person's e-mail address.
+const MAX_SUSPECTS: u32 = 100;
 
 impl Store {
     /// Everything that is stored about a candidate. Omits all transcripts if they have more than `max_bytes` together.
@@ -81,6 +86,7 @@ impl Store {
         let screens = self.find_screen_data(tenant, &screens, max_bytes).await;
         let notes = self.read_partition(&keys::notes(tenant, id), usize::MAX).await?;
         let notes = notes.into_iter().map(|(_, note)| item::read(note)).collect::<Result<_, _>>()?;
+        let suspects = self.list_suspects_with(tenant, &record.candidate.profile.email, MAX_SUSPECTS).await?;
         // If the candidate has been erased in the meantime, a part may be missing.
         if let Some(MaybeErased::Erased(erasure)) = self.find_candidate(tenant, id).await? {
             return Ok(Some(MaybeErased::Erased(erasure)));
@@ -93,6 +99,7 @@ impl Store {
             consents,
             submissions,
             files,
+            suspects,
         })))
     }
 

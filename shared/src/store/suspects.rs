@@ -13,8 +13,8 @@ use super::recording::{Recorded, names};
 use super::{Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, ErasedCandidate, Organization, SubjectType,
-    SuspectFile, SuspectForm, Tenant,
+    ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Email, ErasedCandidate, Organization,
+    SubjectType, SuspectFile, SuspectForm, Tenant,
 };
 
 /// Which suspect forms to list.
@@ -151,6 +151,17 @@ impl Store {
         let mut forms: Vec<SuspectForm> = items.into_iter().filter_map(item::read_listed).collect();
         forms.sort_unstable_by_key(|form| form.id);
         Ok(forms)
+    }
+
+    /// The newest suspect forms with this e-mail address.
+    pub async fn list_suspects_with(
+        &self,
+        tenant: Tenant,
+        email: &Email,
+        limit: u32,
+    ) -> Result<Vec<SuspectForm>, StoreError> {
+        let filter = Partition::ByStatus(keys::suspects_with_email(tenant, email));
+        Ok(self.read_page(&filter, &Paging { limit, before: None }).await?.items)
     }
 
     /// A page of the suspect forms with the e-mail address of an erased candidate, newest first.
