@@ -10,7 +10,7 @@ use shared::config::Services;
 use shared::id::Id;
 use shared::model::{Mode, VoiceProvider};
 use shared::providers::Providers;
-use shared::providers::resumes::Bucket;
+use shared::providers::bucket::Bucket;
 use shared::providers::voice;
 use tests::browser::{Browser, FORM, Form};
 use tests::fake::{FakeResponse, NOWHERE};

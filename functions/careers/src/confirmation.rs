@@ -2,7 +2,7 @@
 
 use shared::http::page::Sources;
 use shared::http::{Error, Html, PublicRequest, Reply};
-use shared::providers::resumes::UploadForm;
+use shared::providers::bucket::UploadForm;
 
 use crate::job_page::PostedJob;
 use crate::pages::{ConfirmationPage, FileForm};

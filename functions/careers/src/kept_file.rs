@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use jiff::SignedDuration;
 use shared::http::{Error, Parameters, RequestContext};
-use shared::providers::resumes::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::services::resumes::MAX_FILE;
 
 use crate::job_page::PostedJob;

@@ -1,7 +1,7 @@
 //! Why a resume file was not attached.
 
 use shared::http::Error;
-use shared::providers::resumes::BucketError;
+use shared::providers::bucket::BucketError;
 
 /// The sentence for a file that the bucket did not take.
 pub(crate) const UNSAVED: &str = "We could not save the file. Your application has been received; please upload the file again in a minute.";

@@ -3,7 +3,7 @@
 use shared::documents::FileKind;
 use shared::http::RequestContext;
 use shared::model::{CandidateRecord, ResumeFile, Tenant};
-use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
+use shared::providers::bucket::{Bucket, BucketError, MAX_UPLOAD};
 use shared::services::resumes::{self, CheckedFile};
 use shared::store::{CommitError, MaybeErased, StoreError, Transaction, Upload, UploadAttempt};
 

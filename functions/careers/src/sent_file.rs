@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use shared::providers::resumes::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::services::resumes::{CheckedFile, FileError, within_limit};
 
 /// The media type of files that nobody has looked at.

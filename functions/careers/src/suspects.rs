@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use shared::http::{Error, Parameters, RequestContext};
 use shared::model::{ApplicationForm, ApplicationLimits, SuspectFile, SuspectForm, SuspectSign, Tenant};
-use shared::providers::resumes::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::store::{CommitError, Transaction};
 
 use crate::job_page::PostedJob;

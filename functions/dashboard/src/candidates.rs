@@ -10,7 +10,7 @@ use shared::model::{
     ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
     Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
 };
-use shared::providers::resumes::Bucket;
+use shared::providers::bucket::Bucket;
 use shared::resources::resume::ResumeLinks;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
 

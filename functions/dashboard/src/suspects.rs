@@ -14,7 +14,7 @@ use shared::model::{
     Actor, ActorKind, ApplicationError, AuditAction, Phone, ResumeFile, RoleStatus, SuspectFile, SuspectForm,
     Tenant, Text, WebAddress, grouped, non_blank,
 };
-use shared::providers::resumes::{Bucket, MAX_UPLOAD};
+use shared::providers::bucket::{Bucket, MAX_UPLOAD};
 use shared::services::Author;
 use shared::services::applying::{ApplyError, apply_with_form};
 use shared::services::resumes::attach_to_form;

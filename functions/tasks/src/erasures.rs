@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{CallState, ErasedCandidate, ResumeFile, ScreenRecord, ScreenStatus, Tenant};
-use shared::providers::resumes::{Bucket, BucketError, UPLOAD_TIME};
+use shared::providers::bucket::{Bucket, BucketError, UPLOAD_TIME};
 use shared::providers::voice::ErasedCall;
 use shared::services::erasure::Tombstone;
 use shared::store::{CommitError, DISCARDED_AT_ONCE, Paging, StoreError, Task, UploadTrace};

@@ -23,8 +23,8 @@ use shared::model::{
     AuditActor, CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report,
     Role, ScreenRecord, ScreenStatus, TaskKind, Tenant,
 };
+use shared::providers::bucket::BucketError;
 use shared::providers::client::HttpClient;
-use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};

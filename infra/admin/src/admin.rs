@@ -7,7 +7,7 @@ use shared::clock::Clock;
 use shared::id::{Id, Ids};
 use shared::mac_keys::MacKeys;
 use shared::model::Mode;
-use shared::providers::resumes::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::random::Random;
 use shared::store::{CommitError, OrganizationError, RestoreError, Store, StoreError};
 

@@ -24,8 +24,8 @@ use shared::model::{
     AuditAction, AuditActorTerm, Country, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan,
     Scope, Slug, Text, TimeZoneName,
 };
+use shared::providers::bucket::Bucket;
 use shared::providers::client::HttpClient;
-use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
 use shared::store::{Store, https_client};
 use shared::token_encryption::EncryptionKeys;

@@ -36,7 +36,7 @@ use shared::clock::{Clock, to_second};
 use shared::id::Ids;
 use shared::mac_keys::MacKeys;
 use shared::model::AuditActor;
-use shared::providers::resumes::Bucket;
+use shared::providers::bucket::Bucket;
 use shared::random::Random;
 use shared::store::{AuditOrigin, OrganizationError, Store, StoreError};
 

@@ -11,7 +11,7 @@ use shared::id::Id;
 use shared::model::{
     Country, Email, Mode, NamedOrganization, OrganizationSettings, Plan, ResumeFile, Tenant, TimeZoneName,
 };
-use shared::providers::resumes::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::store::{OrganizationError, Paging, REGISTRY_SHARDS};
 
 use crate::admin::{Admin, CommandError, ID_ATTEMPTS};

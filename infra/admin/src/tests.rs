@@ -22,7 +22,7 @@ use shared::mac_keys::MacKeys;
 use shared::model::{
     Day, Mode, Password, PasswordCost, PasswordHash, Plan, Scope, Scopes, SecondFactor, Tenant, Text,
 };
-use shared::providers::resumes::Bucket;
+use shared::providers::bucket::Bucket;
 use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::{Admission, OrganizationError, Store, Transaction, Verdict};

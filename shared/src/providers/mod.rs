@@ -4,12 +4,12 @@
 //! tenants always get simulators.
 
 mod aws_signer;
+pub mod bucket;
 pub mod client;
 pub mod client_document;
 pub mod lambda;
 pub mod public_address;
 pub mod public_web;
-pub mod resumes;
 #[cfg(test)]
 mod test_server;
 pub mod voice;
@@ -25,10 +25,10 @@ use crate::model::{Country, Mode};
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
 
+use bucket::Bucket;
 use client::HttpClient;
 use client_document::ClientDocuments;
 use lambda::LambdaFunction;
-use resumes::Bucket;
 use webhooks::{WebhookReach, WebhookSender};
 use whatsapp::WhatsApp;
 use x::X;

@@ -19,7 +19,7 @@ use crate::model::{
     Phone, Resume, ResumeFile, ScreenRecord, SubmittedConsent, Touchpoint, Turn, TypedPhone, VoiceProvider,
     WebAddress,
 };
-use crate::providers::resumes::Bucket;
+use crate::providers::bucket::Bucket;
 use crate::store::{CandidateData, ScreenData};
 
 /// Everything that is stored about a candidate.

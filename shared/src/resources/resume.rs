@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::screen::ScreenAccess;
 use crate::model::{Candidate, Profile, Resume, ResumeFile, Touchpoint, TouchpointKind, WebAddress};
 use crate::providers::Providers;
-use crate::providers::resumes::Bucket;
+use crate::providers::bucket::Bucket;
 
 /// The URLs of uploaded files: signed links, which are valid for at most an hour, or the files' keys.
 #[derive(Debug)]

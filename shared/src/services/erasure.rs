@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Id;
 use crate::model::{CandidateRecord, ErasedCandidate, Erasure, Mode, OnHold, Tenant};
-use crate::providers::resumes::{Bucket, BucketError};
+use crate::providers::bucket::{Bucket, BucketError};
 use crate::store::{CommitError, MaybeErased, Store, StoreError, Transaction};
 
 /// The maximum number of attempts to erase a candidate who is changed at the same time.

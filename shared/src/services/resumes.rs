@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Author;
 use crate::documents::{FileKind, Refusal};
 use crate::model::{CandidateRecord, Resume, ResumeFile, SubmittedFile, Tenant, TouchpointKind};
-use crate::providers::resumes::{Bucket, BucketError};
+use crate::providers::bucket::{Bucket, BucketError};
 use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
 /// The maximum size of a file in a form, in bytes. The whole form must fit into one request to a function.

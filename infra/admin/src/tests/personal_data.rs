@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{Actor, ActorKind, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
-use shared::providers::resumes::Bucket;
+use shared::providers::bucket::Bucket;
 use shared::store::{Confirmation, Confirmed, Transaction};
 
 use super::TestAdmin;

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use url::Url;
 
 use shared::config::{AwsAccess, BucketAccess};
-use shared::providers::resumes::{MAX_UPLOAD, is_key};
+use shared::providers::bucket::{MAX_UPLOAD, is_key};
 use shared::secret::Secret;
 
 use error::{S3Error, escaped, xml};

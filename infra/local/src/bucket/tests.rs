@@ -16,8 +16,8 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::providers::client::HttpClient;
-use shared::providers::resumes::{Bucket, BucketError};
 use std::sync::{Arc, LazyLock};
 use tokio::net::TcpListener;
 
