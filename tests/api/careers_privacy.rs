@@ -47,7 +47,8 @@ async fn the_general_text_is_shown_until_the_organization_has_its_own() {
     let own = visitor.get(PAGE).await.expect(200);
     assert!(!own.text.contains(GENERAL));
     for part in [
-        "<p>We keep your data for <em>one</em> year.</p>",
+        // The text has its own direction.
+        "<div class=\"text\" dir=\"auto\">\n<p>We keep your data for <em>one</em> year.</p>",
         "<li>Write to <a href=\"https://acme.example/privacy\"",
     ] {
         assert!(own.text.contains(part), "{part} is not in {}", own.text);

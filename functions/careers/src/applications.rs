@@ -11,12 +11,12 @@ use shared::store::{CommitError, Transaction, Upload};
 
 use crate::application_form::{self, lost_file, refused_file};
 use crate::author::author;
+use crate::form_file::FormFile;
 use crate::job_page::PostedJob;
 use crate::kept_file::{EarlierFile, KeptFile};
 use crate::pages::TooManyApplicationsPage;
 use crate::resume_error::ResumeError;
 use crate::resumes;
-use crate::sent_file::SentFile;
 use crate::suspects::{self, Inspection, Kept};
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
@@ -43,7 +43,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         inspection.count_sender().await?;
     }
     let (file_name, content) = sent.map(|file| (file.name, file.content)).unzip();
-    let file = content.map(|content| SentFile::read(content, inspection.is_suspect())).transpose();
+    let file = content.map(|content| FormFile::read(content, inspection.is_suspect())).transpose();
     let (earlier, is_lost) = match EarlierFile::of(context, &job, &form) {
         EarlierFile::None => (None, false),
         EarlierFile::Lost => (None, true),
@@ -87,7 +87,7 @@ async fn with_mistakes(
     job: &PostedJob,
     form: &Parameters,
     earlier: Option<KeptFile>,
-    new: Option<(SentFile, String)>,
+    new: Option<(FormFile, String)>,
     mut problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
     let mut kept = earlier;
@@ -106,20 +106,20 @@ async fn with_mistakes(
 async fn chosen(
     context: &RequestContext,
     job: &PostedJob,
-    sent: Option<SentFile>,
+    sent: Option<FormFile>,
     earlier: Option<&KeptFile>,
     inspection: &Inspection<'_>,
-) -> Result<Option<SentFile>, Problem> {
+) -> Result<Option<FormFile>, Problem> {
     let kept = earlier.filter(|kept| !kept.is_removed);
     match (sent, kept, context.providers().resumes()) {
         (None, Some(kept), Some(bucket)) => match kept.read(context, job, bucket).await {
             Ok(Some(content)) => {
-                SentFile::read(content, inspection.is_suspect()).map(Some).map_err(refused_file)
+                FormFile::read(content, inspection.is_suspect()).map(Some).map_err(refused_file)
             }
             Ok(None) => Err(lost_file()),
             Err(error) => {
                 tracing::error!(trouble = %error, "cannot read a resume");
-                Ok(Some(SentFile::Unread))
+                Ok(Some(FormFile::Unread))
             }
         },
         (sent, ..) => Ok(sent),
@@ -131,7 +131,7 @@ async fn store(
     context: &RequestContext,
     job: &PostedJob,
     form: ApplicationForm,
-    file: Option<SentFile>,
+    file: Option<FormFile>,
     inspection: Inspection<'_>,
     ticket: &UploadTicket,
 ) -> Result<Kept, Error> {
@@ -153,9 +153,9 @@ async fn attach(
     job: &PostedJob,
     ticket: &UploadTicket,
     upload: Upload,
-    file: SentFile,
+    file: FormFile,
 ) -> bool {
-    let (SentFile::Checked(file), Some(bucket)) = (file, context.providers().resumes()) else {
+    let (FormFile::Checked(file), Some(bucket)) = (file, context.providers().resumes()) else {
         return false;
     };
     match resumes::attach_sent(context, job, ticket, bucket, upload, &file).await {

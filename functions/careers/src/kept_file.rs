@@ -9,9 +9,9 @@ use shared::http::{Error, Parameters, RequestContext};
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::services::resumes::MAX_FILE;
 
+use crate::form_file::FormFile;
 use crate::job_page::PostedJob;
 use crate::pages::KeptResume;
-use crate::sent_file::SentFile;
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// The field of the ticket.
@@ -67,7 +67,7 @@ impl KeptFile {
         context: &RequestContext,
         job: &PostedJob,
         bucket: &Bucket,
-        file: &SentFile,
+        file: &FormFile,
         name: &str,
     ) -> Result<Option<Self>, Error> {
         let now = context.now();

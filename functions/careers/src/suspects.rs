@@ -8,10 +8,10 @@ use shared::model::{ApplicationForm, ApplicationLimits, SuspectFile, SuspectForm
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::store::{CommitError, Transaction};
 
+use crate::form_file::{FormFile, UNCHECKED};
 use crate::job_page::PostedJob;
 use crate::page_time::{self, OPENED};
 use crate::resume_error::{ResumeError, unavailable};
-use crate::sent_file::{SentFile, UNCHECKED};
 use crate::upload_ticket::UploadTicket;
 
 /// The hidden field that people leave empty. No password manager and no autofill knows a field of this name.
@@ -171,7 +171,7 @@ pub(crate) async fn keep(
     job: &PostedJob,
     ticket: &UploadTicket,
     content: ApplicationForm,
-    file: Option<SentFile>,
+    file: Option<FormFile>,
     inspection: &Inspection<'_>,
 ) -> Result<Kept, Error> {
     let (tenant, now, store) = (job.site.career.tenant(), context.now(), context.store());

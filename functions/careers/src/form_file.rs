@@ -9,7 +9,7 @@ use shared::services::resumes::{CheckedFile, FileError, within_limit};
 pub(crate) const UNCHECKED: &str = "application/octet-stream";
 
 /// A file in a form.
-pub(crate) enum SentFile {
+pub(crate) enum FormFile {
     /// The content was checked.
     Checked(CheckedFile),
     /// Only the size was checked, because the form is suspect.
@@ -18,7 +18,7 @@ pub(crate) enum SentFile {
     Unread,
 }
 
-impl SentFile {
+impl FormFile {
     /// Checks the file of a form.
     pub(crate) fn read(content: Bytes, is_suspect: bool) -> Result<Self, FileError> {
         if is_suspect {
