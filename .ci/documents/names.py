@@ -10,7 +10,6 @@ import re
 import shlex
 import sys
 
-import charts
 import claims
 from tree import Tree
 
@@ -44,7 +43,7 @@ SHELL = re.compile(r"&&|\|\||[;|\n]")
 
 def main(root):
     tree = Tree(root)
-    found = {fault for rule in (of_documents, charts.faults, claims.faults) for fault in rule(tree)}
+    found = {fault for rule in (of_documents, claims.faults) for fault in rule(tree)}
     for path, line, message in sorted(found):
         print(f"{path}:{line}: {message}")
     return bool(found)

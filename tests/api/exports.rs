@@ -68,16 +68,16 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
         "UpdateItem",
         "Query",
         "PutItem",
-        "BatchGetItem",
-        "BatchGetItem",
-        "BatchGetItem",
         "Query",
+        "BatchGetItem",
+        "BatchGetItem",
+        "BatchGetItem",
         "Query",
         "GetItem",
     ];
     assert_eq!(
         operations, expected,
-        "the gate, the candidate, the entry in the audit log, the roles, the screens, the transcripts, the notes, the suspect forms, and whether the candidate was erased"
+        "the gate, the candidate, the entry in the audit log, the notes, the roles, the screens, the transcripts, the suspect forms, and whether the candidate was erased"
     );
     let mut exported = Vec::new();
     strings(&export.body, &mut exported);

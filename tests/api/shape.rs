@@ -80,6 +80,11 @@ fn the_tables_of_all_routes_are_current() {
 }
 
 #[test]
+fn the_chart_of_the_table_is_current() {
+    generated::assert_current("shared/README.md", &generated::chart());
+}
+
+#[test]
 fn the_table_of_tools_is_current() {
     generated::assert_current("functions/TOOLS.md", &generated::tools());
 }

@@ -54,7 +54,7 @@ impl Job {
         let uploads = store.remove_receipts_and_uploads(tenant, id).await?;
         let mut next = self.remove_files(tenant, &erased, &uploads, bucket).await?;
         self.remove_suspects(tenant, &erased, bucket).await?;
-        store.remove_notes_and_history(tenant, id).await.map_err(CommitError::from)?;
+        store.remove_belongings(tenant, id).await.map_err(CommitError::from)?;
         let mut failure = None;
         for screen in store.list_screens_to_erase(tenant, id).await.map_err(CommitError::from)? {
             let due = match self.erase_screen(tenant, screen).await? {

@@ -1,5 +1,6 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
+mod another_kind;
 mod forms;
 mod maintenance;
 mod operations;

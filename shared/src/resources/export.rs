@@ -1,9 +1,10 @@
 //! Exports of candidates: everything that is stored about a person, as one document.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::application::Application;
@@ -51,6 +52,10 @@ pub struct CandidateExport {
     suspect_forms: Vec<SuspectForm>,
     /// The uploaded files.
     files: Vec<ExportedFile>,
+    /// What has no place of its own yet: by the plural of the kind's name.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    others: BTreeMap<String, Vec<Value>>,
 }
 
 /// A voice screen with everything that is stored about it.
@@ -143,8 +148,17 @@ impl CandidateExport {
 
     /// The export of this data, with links to the files in the bucket.
     pub async fn of(data: CandidateData, bucket: Option<&Bucket>, now: Timestamp) -> Self {
-        let CandidateData { record, screens, touchpoints, notes, consents, submissions, files, suspects } =
-            data;
+        let CandidateData {
+            record,
+            screens,
+            touchpoints,
+            notes,
+            consents,
+            submissions,
+            files,
+            suspects,
+            others,
+        } = data;
         let access = ScreenAccess::FULL;
         // Every part of the record is either exported or derived from what is exported.
         let CandidateRecord {
@@ -178,6 +192,7 @@ impl CandidateExport {
             submissions: submissions.into_iter().map(|form| Submission::of(candidate.id, form)).collect(),
             suspect_forms: suspects.into_iter().map(SuspectForm::from).collect(),
             files: files.collect(),
+            others,
             touchpoints: touchpoints
                 .into_iter()
                 .map(|touchpoint| links.touchpoint(touchpoint, access))

@@ -218,9 +218,9 @@ impl Transaction {
         for (key, role) in
             [(keys::application(tenant, id), None), (keys::role_application(tenant, role, id), Some(role))]
         {
-            let filter = keys::application_filter(tenant, role, stage.as_str());
+            let filter = keys::applications_in(tenant, role, stage.as_str());
             let mut item = item::write(&entry, key, Some(filter))?;
-            let filter = keys::application_filter(tenant, role, status.as_str());
+            let filter = keys::applications_in(tenant, role, status.as_str());
             item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
             self.put(item)?;
         }

@@ -155,7 +155,7 @@ impl Period {
 
     fn partition(&self, tenant: Tenant, selection: AuditSelection, shard: u64) -> Partition {
         match selection {
-            AuditSelection::All => Partition::Table(keys::audit_day(tenant, &self.name, shard)),
+            AuditSelection::All => keys::audit_day(tenant, &self.name, shard),
             AuditSelection::Actor(actor) => {
                 Partition::Filtered(keys::audit_actor(tenant, actor, &self.name, shard))
             }
@@ -383,10 +383,8 @@ fn entry_item(tenant: Tenant, entry: &AuditEntry) -> Result<Item, StoreError> {
     let (day, month) =
         (Period::of(AuditSelection::All, second), Period::of(AuditSelection::Action(entry.action), second));
     let shard = keys::audit_shard(entry.id);
-    let key = keys::Key {
-        pk: keys::audit_day(tenant, &day.name, shard),
-        sk: keys::audit_position(entry.at, entry.id),
-    };
+    let position = keys::audit_position(entry.at, entry.id);
+    let key = keys::audit_entry(tenant, &day.name, shard, &position);
     let actor = keys::audit_actor(tenant, entry.actor.term(), &month.name, shard);
     let mut item = item::write(entry, key, Some(actor))?;
     let action = keys::audit_action(tenant, entry.action, &month.name, shard);

@@ -188,7 +188,7 @@ impl Store {
                 touchpoints.extend(item::read_listed::<Touchpoint>(item));
             } else if range.starts_with(keys::SCREEN) {
                 screens.extend(item::read_listed::<Screen>(item));
-            } else {
+            } else if range == keys::RECORD {
                 record = Some(read_record(item)?);
             }
         }

@@ -4,19 +4,16 @@
 //! gate is deleted last, in one transaction with everything else that makes the organization exist.
 
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::audit;
-use super::finding::{Reference, index_keys};
+use super::finding::index_keys;
 use super::keys::{self, GATE_SHARDS, Key, Partition, TaskPartition};
 use super::list::Range;
 use super::tasks::Task;
-use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
+use super::{CommitError, Item, Owner, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{
-    Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant, WebhookEndpoint,
-};
+use crate::model::{Candidate, Member, Mode, NamedOrganization, Tenant};
 
 /// What is kept of a deleted organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +69,7 @@ impl Store {
             }
             transaction.delete(keys::organization_slug(&organization.slug));
         }
-        transaction.delete(keys::registered(id));
+        transaction.delete(keys::registered(keys::registry_shard(id), id));
         let tombstone = DeletedOrganization { id, deleted_at: now };
         transaction.put(item::write(&tombstone, keys::deleted_organization(id), None)?)?;
         self.commit_deletion(&transaction).await
@@ -100,79 +97,57 @@ pub(super) struct Deletion<'s> {
 
 impl Deletion<'_> {
     async fn delete_all(&mut self) -> Result<(), StoreError> {
-        let tenant = self.tenant;
         self.delete_tasks().await?;
         self.delete_outbox().await?;
-        while let Some((candidates, items)) =
-            self.read_list::<Candidate>(&keys::candidates(tenant, None, None)).await?
-        {
-            for candidate in candidates {
-                self.delete_candidate(&candidate).await?;
-            }
-            self.delete_items(&items).await?;
-        }
-        let erased = keys::erased(tenant);
-        while let Some((candidates, items)) = self.read_list::<Reference>(&erased).await? {
-            for candidate in candidates {
-                // A screen may already be out of the lists.
-                for screen in self.store.list_screens_to_erase(tenant, candidate.id).await? {
-                    self.delete_partition(&keys::screen_partition(tenant, screen)).await?;
+        for partition in self.store.partitions_of(Owner::Tenant, self.tenant, None) {
+            loop {
+                // Each item may lead to one more.
+                let (items, _) = self.store.query(&partition, BATCH / 2, Range::Before(None)).await?;
+                if items.is_empty() {
+                    break;
                 }
-                self.delete_partition(&keys::candidate_partition(tenant, candidate.id)).await?;
-                self.delete_partition(&keys::notes(tenant, candidate.id)).await?;
-                self.delete_partition(&keys::traces(tenant, candidate.id)).await?;
-            }
-            self.delete_items(&items).await?;
-        }
-        self.delete_partition(&keys::unfinished_erasures(tenant)).await?;
-        while let Some((screens, items)) =
-            self.read_list::<Screen>(&keys::screens(tenant, None, None)).await?
-        {
-            for screen in screens {
-                self.delete_partition(&keys::screen_partition(tenant, screen.id)).await?;
-            }
-            self.delete_items(&items).await?;
-        }
-        while let Some((roles, items)) = self.read_list::<Role>(&keys::roles(tenant, None)).await? {
-            for role in roles {
-                for partition in [
-                    keys::applications(tenant, Some(role.id), None),
-                    keys::reapplied_applicants(tenant, role.id),
-                    keys::candidates(tenant, Some(role.id), None),
-                    keys::screens(tenant, Some(role.id), None),
-                ] {
-                    self.delete_partition(&partition).await?;
+                let mut found = items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?;
+                for item in items {
+                    found.extend(Box::pin(self.delete_owned(item)).await?);
                 }
-                for stage in Stage::ALL {
-                    self.delete_partition(&keys::scored_applicants(tenant, role.id, stage)).await?;
-                }
+                self.delete_keys(found).await?;
             }
-            self.delete_items(&items).await?;
-        }
-        let endpoints = keys::webhook_endpoints(tenant);
-        while let Some((found, items)) = self.read_list::<WebhookEndpoint>(&endpoints).await? {
-            let mut of_endpoints = items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?;
-            for endpoint in found {
-                self.delete_partition(&keys::deliveries(tenant, endpoint.id)).await?;
-                self.delete_partition(&keys::due_deliveries(tenant, endpoint.id)).await?;
-                of_endpoints.push(keys::endpoint_progress(tenant, endpoint.id));
-            }
-            self.delete_keys(of_endpoints).await?;
-        }
-        if tenant.mode == Mode::Live {
-            self.delete_members().await?;
-        }
-        for partition in keys::simple_partitions(tenant) {
-            self.delete_partition(&partition).await?;
         }
         Ok(())
     }
 
-    /// Deletes everything that is found through a candidate, except the entry in the list of candidates. What is found
-    /// through the record is deleted in the same transaction as the record, which comes first in its partition.
+    /// Deletes what belongs to the owner that an item leads to. Returns the key of what is deleted together with the item.
+    async fn delete_owned(&mut self, item: Item) -> Result<Option<Key>, StoreError> {
+        let Some((kind, owner)) =
+            self.store.kind_of(&item).ok().and_then(|kind| Some((kind, kind.leads_to?)))
+        else {
+            return Ok(None);
+        };
+        let (tenant, id) = (self.tenant, Key::of(&item)?.id()?);
+        if owner == Owner::Candidate {
+            // The screens of an erased candidate may already be out of the lists.
+            for screen in self.store.list_screens_to_erase(tenant, id).await? {
+                self.delete_partition(&keys::screen_partition(tenant, screen)).await?;
+            }
+        }
+        if kind.name == "candidate" {
+            self.delete_candidate(&item::read(item.clone())?).await?;
+        }
+        self.delete_owned_by(owner, id).await?;
+        Ok(match owner {
+            Owner::Endpoint => Some(keys::endpoint_progress(tenant, id)),
+            Owner::Member => {
+                let member: Member = item::read(item)?;
+                // Somebody else may have the address of a member who has not accepted the invitation.
+                (!member.is_invited()).then(|| keys::member_email(&member.email))
+            }
+            _ => None,
+        })
+    }
+
+    /// Deletes a candidate's own partition. What is found through the record is deleted in the same transaction as the record,
+    /// which comes first in the partition.
     async fn delete_candidate(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
-        self.delete_partition(&keys::notes(self.tenant, candidate.id)).await?;
-        self.delete_partition(&keys::traces(self.tenant, candidate.id)).await?;
         let partition = keys::candidate_partition(self.tenant, candidate.id);
         let mut found = index_keys(self.tenant, candidate)?;
         found.push(keys::email(self.tenant, &candidate.profile.email));
@@ -195,25 +170,11 @@ impl Deletion<'_> {
         Ok(())
     }
 
-    async fn delete_members(&mut self) -> Result<(), StoreError> {
-        let list = keys::members(self.tenant.organization);
-        while let Some((members, items)) = self.read_list::<Member>(&list).await? {
-            for member in &members {
-                self.delete_member_items(member.id).await?;
-            }
-            // Somebody else may have the address of a member who has not accepted the invitation.
-            let accepted = members.iter().filter(|member| !member.is_invited());
-            let mut found: Vec<_> = accepted.map(|member| keys::member_email(&member.email)).collect();
-            found.extend(items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?);
-            self.delete_keys(found).await?;
+    pub(super) async fn delete_owned_by(&mut self, owner: Owner, id: Id) -> Result<(), StoreError> {
+        for partition in self.store.partitions_of(owner, self.tenant, Some(id)) {
+            self.delete_partition(&partition).await?;
         }
         Ok(())
-    }
-
-    pub(super) async fn delete_member_items(&mut self, member: Id) -> Result<(), StoreError> {
-        let organization = self.tenant.organization;
-        self.delete_partition(&keys::sessions(organization, member)).await?;
-        self.delete_partition(&keys::notices(organization, member)).await
     }
 
     /// Deletes the tenant's tasks, which are among those of other tenants.
@@ -252,19 +213,6 @@ impl Deletion<'_> {
             }
             self.delete_items(&items).await?;
         }
-    }
-
-    /// The first items of a list; `None` if it is empty. Each may lead to one more item.
-    async fn read_list<T: DeserializeOwned>(
-        &self,
-        list: &Partition,
-    ) -> Result<Option<(Vec<T>, Vec<Item>)>, StoreError> {
-        let (items, _) = self.store.query(list, BATCH / 2, Range::Before(None)).await?;
-        if items.is_empty() {
-            return Ok(None);
-        }
-        let entities = items.iter().cloned().map(item::read).collect::<Result<_, _>>()?;
-        Ok(Some((entities, items)))
     }
 
     async fn delete_items(&mut self, items: &[Item]) -> Result<(), StoreError> {

@@ -17,7 +17,7 @@ use super::maybe_erased::is_erased;
 use super::screens::call_task;
 use super::tasks::Task;
 use super::transaction::Receipt;
-use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item, recording};
+use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, item, recording};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,
@@ -49,7 +49,7 @@ impl Trace {
     /// The key of the item that the trace leads to.
     fn target(&self, tenant: Tenant) -> Key {
         match self {
-            Self::Receipt { route, idempotency_key } => keys::receipt(tenant, route, idempotency_key),
+            Self::Receipt { route, idempotency_key } => keys::receipt(tenant, idempotency_key, route),
             Self::Upload(upload) => keys::upload(tenant, &upload.hash),
         }
     }
@@ -329,9 +329,12 @@ impl Store {
         Ok(files)
     }
 
-    /// Removes the notes and everything else in an erased candidate's partition, except the screens and the record.
-    pub async fn remove_notes_and_history(&self, tenant: Tenant, candidate: Id) -> Result<(), StoreError> {
-        self.remove_all(tenant, [keys::notes(tenant, candidate)]).await?;
+    /// Removes everything that belongs to an erased candidate, except the record and what has a step of its own: screens, and
+    /// traces with what they lead to.
+    pub async fn remove_belongings(&self, tenant: Tenant, candidate: Id) -> Result<(), StoreError> {
+        let own = [keys::candidate_partition(tenant, candidate), keys::traces(tenant, candidate)];
+        let belongings = self.partitions_of(Owner::Candidate, tenant, Some(candidate));
+        self.remove_all(tenant, belongings.into_iter().filter(|partition| !own.contains(partition))).await?;
         self.remove_all(tenant, keys::candidate_extras(tenant, candidate)).await
     }
 

@@ -1,8 +1,15 @@
 //! Exports: everything that is stored about a candidate.
 
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::item::FORM;
+use super::keys::{self, EXPIRES_AT, FILTER, PK, SK, STATUS_FILTER};
 use super::maybe_erased::{MaybeErased, read_record};
 use super::screens::{read_part, read_transcript};
-use super::{Item, MAX_BATCH, Store, StoreError, item, keys};
+use super::{Item, MAX_BATCH, Owner, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{
     CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, SuspectForm, Tenant,
@@ -28,6 +35,8 @@ pub struct CandidateData {
     pub files: Vec<SubmittedFile>,
     /// The newest suspect forms with the candidate's e-mail address.
     pub suspects: Vec<SuspectForm>,
+    /// Everything else that belongs to the candidate, by the plural of the kind's name, newest first.
+    pub others: BTreeMap<String, Vec<Value>>,
 }
 
 /// Everything that is stored about a voice screen.
@@ -52,26 +61,17 @@ impl Store {
         id: Id,
         max_bytes: usize,
     ) -> Result<Option<MaybeErased<CandidateData>>, StoreError> {
-        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
-        let (mut consents, mut submissions, mut files) = (Vec::new(), Vec::new(), Vec::new());
-        for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), usize::MAX).await? {
-            if range.starts_with(keys::HISTORY) {
-                touchpoints.push(item::read(item)?);
-            } else if range.starts_with(keys::SCREEN) {
-                screens.push(item::read::<Screen>(item)?.id);
-            } else if range.starts_with(keys::CONSENT) {
-                consents.push(item::read(item)?);
-            } else if range.starts_with(keys::SUBMISSION) {
-                submissions.push(item::read(item)?);
-            } else if range.starts_with(keys::FILE) {
-                files.push(item::read(item)?);
-            } else if range == keys::RECORD {
-                record = Some(read_record(item)?);
-            } else {
-                return Err(StoreError::Internal("an export cannot contain an item of this kind".to_owned()));
+        let mut found: BTreeMap<&'static str, Vec<Item>> = BTreeMap::new();
+        for partition in self.partitions_of(Owner::Candidate, tenant, Some(id)) {
+            if partition == keys::traces(tenant, id) {
+                continue;
+            }
+            for (_, item) in self.read_partition(&partition, usize::MAX).await? {
+                found.entry(self.kind_of(&item)?.name).or_default().push(item);
             }
         }
-        let record = match record {
+        let record = found.remove("candidate_record").and_then(|mut records| records.pop());
+        let record = match record.map(read_record).transpose()? {
             Some(MaybeErased::Present(record)) => record,
             Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
             None => return Ok(None),
@@ -83,9 +83,9 @@ impl Store {
             Some(followed) => followed.record,
             None => record,
         };
-        let screens = self.find_screen_data(tenant, &screens, max_bytes).await;
-        let notes = self.read_partition(&keys::notes(tenant, id), usize::MAX).await?;
-        let notes = notes.into_iter().map(|(_, note)| item::read(note)).collect::<Result<_, _>>()?;
+        let screens =
+            take::<Screen>(&mut found, "candidate_screen")?.iter().map(|screen| screen.id).collect();
+        let screens = self.find_screen_data(tenant, screens, max_bytes).await;
         let suspects = self.list_suspects_with(tenant, &record.candidate.profile.email, MAX_SUSPECTS).await?;
         // If the candidate has been erased in the meantime, a part may be missing.
         if let Some(MaybeErased::Erased(erasure)) = self.find_candidate(tenant, id).await? {
@@ -94,12 +94,13 @@ impl Store {
         Ok(Some(MaybeErased::Present(CandidateData {
             record,
             screens: screens?,
-            touchpoints,
-            notes,
-            consents,
-            submissions,
-            files,
+            touchpoints: take(&mut found, "touchpoint")?,
+            notes: take(&mut found, "note")?,
+            consents: take(&mut found, "consent")?,
+            submissions: take(&mut found, "submission")?,
+            files: take(&mut found, "submitted_file")?,
             suspects,
+            others: found.into_iter().map(as_stored).collect::<Result<_, _>>()?,
         })))
     }
 
@@ -107,7 +108,7 @@ impl Store {
     async fn find_screen_data(
         &self,
         tenant: Tenant,
-        ids: &[Id],
+        ids: Vec<Id>,
         max_bytes: usize,
     ) -> Result<Vec<ScreenData>, StoreError> {
         let mut records: Vec<ScreenRecord> = Vec::new();
@@ -156,4 +157,22 @@ impl Store {
         }
         bytes.iter().map(|bytes| read_transcript(bytes)).collect::<Result<_, _>>().map(Some)
     }
+}
+
+/// The items of a kind.
+fn take<T: DeserializeOwned>(
+    found: &mut BTreeMap<&'static str, Vec<Item>>,
+    kind: &str,
+) -> Result<Vec<T>, StoreError> {
+    found.remove(kind).unwrap_or_default().into_iter().map(item::read).collect()
+}
+
+/// Items of a kind that has no place of its own in an export: what is stored, without what only the table needs.
+fn as_stored((kind, items): (&str, Vec<Item>)) -> Result<(String, Vec<Value>), StoreError> {
+    let shown = items.into_iter().map(|mut item| {
+        item.retain(|name, _| ![PK, SK, FORM, FILTER, STATUS_FILTER, EXPIRES_AT].contains(&&**name));
+        serde_dynamo::from_item(item)
+            .map_err(|error| StoreError::Internal(format!("an item cannot be exported: {error}")))
+    });
+    Ok((format!("{kind}s"), shown.collect::<Result<_, _>>()?))
 }

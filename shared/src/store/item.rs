@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 use super::keys::{FILTER, Key, PK, SK};
+use crate::id::Id;
 
 /// The attributes of an item.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -75,6 +76,14 @@ impl Key {
             return Err(StoreError::Internal("an item has no key".to_owned()));
         };
         Ok(Self { pk, sk })
+    }
+
+    /// The identifier in the range key.
+    pub(super) fn id(&self) -> Result<Id, StoreError> {
+        let id = self.sk.trim_start_matches('0').parse();
+        id.map_err(|_| {
+            StoreError::unreadable(&format!("{} {}", self.pk, self.sk), "the range key is no identifier")
+        })
     }
 
     /// Removes the item with this key from `items`.

@@ -74,8 +74,8 @@ impl Store {
         let mut before: Option<String> = None;
         for _ in 0..pages {
             let (read, next) = self.query(partition, u32::MAX, Range::Before(before.as_deref())).await?;
-            items.extend(read.into_iter().map(|mut item| match item.remove(SK) {
-                Some(AttributeValue::S(range)) => (range, item),
+            items.extend(read.into_iter().map(|item| match item.get(SK) {
+                Some(AttributeValue::S(range)) => (range.clone(), item),
                 _ => (String::new(), item),
             }));
             before = next;
@@ -115,8 +115,8 @@ impl Store {
             (Partition::Section { pk, from, to }, Range::Before(before)) => call
                 .key_condition_expression("#hash = :hash AND #range BETWEEN :from AND :to")
                 .expression_attribute_names("#range", SK)
-                .expression_attribute_values(":from", AttributeValue::S((*from).to_owned()))
-                .expression_attribute_values(":to", AttributeValue::S((*to).to_owned()))
+                .expression_attribute_values(":from", AttributeValue::S(from.clone()))
+                .expression_attribute_values(":to", AttributeValue::S(to.clone()))
                 .set_exclusive_start_key(
                     before.map(|before| Key { pk: pk.clone(), sk: before.to_owned() }.attributes()),
                 ),

@@ -10,7 +10,7 @@ use super::deletion::Deletion;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::recording::{self, Recorded};
-use super::{Item, Paging, Store, StoreError, Transaction, UniqueField, item};
+use super::{Item, Owner, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::later;
 use crate::id::Id;
 use crate::model::{
@@ -265,7 +265,7 @@ impl Store {
     /// Deletes the sessions and the security notices of a member who was removed.
     pub async fn delete_member_items(&self, organization: Id, member: Id) -> Result<(), StoreError> {
         let tenant = Tenant { organization, mode: Mode::Live };
-        Deletion { store: self, tenant, deleted: 0 }.delete_member_items(member).await
+        Deletion { store: self, tenant, deleted: 0 }.delete_owned_by(Owner::Member, member).await
     }
 
     /// Counts an attempt by `subject`. Each `window` of time allows `limit` attempts. Returns `None` if the attempt is

@@ -11,6 +11,7 @@ mod audit_origin;
 mod candidates;
 mod changes;
 mod channels;
+mod chart;
 mod confirmations;
 mod connection;
 mod deletion;
@@ -75,6 +76,7 @@ pub use audit::{AuditNames, AuditSelection, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
+pub use chart::KINDS;
 pub use confirmations::{Confirmation, Confirmed};
 pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
@@ -89,7 +91,7 @@ pub use keys::{
     OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, WebhookPartition,
     score_position,
 };
-pub use kinds::{KINDS, Kind};
+pub use kinds::{Kind, Owner};
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
@@ -126,6 +128,8 @@ pub struct Store {
     last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
+    /// The kinds of items that are not in the chart.
+    more_kinds: &'static [Kind],
 }
 
 impl Store {
@@ -192,6 +196,7 @@ impl Store {
             meter: Arc::default(),
             last_time: Arc::default(),
             origin: None,
+            more_kinds: &[],
         }
     }
 

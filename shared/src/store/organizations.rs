@@ -408,7 +408,11 @@ fn of_organization(kind: EventType, organization: Id) -> Recorded {
 fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, StoreError> {
     let id = modes[0].organization.id;
     let mut transaction = Transaction::new(modes[0].organization.tenant());
-    transaction.insert(item::write(&Registered { id }, keys::registered(id), None)?);
+    transaction.insert(item::write(
+        &Registered { id },
+        keys::registered(keys::registry_shard(id), id),
+        None,
+    )?);
     for NamedOrganization { organization, name, settings, created_at } in modes {
         transaction.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
         let profile = Profile { name: name.clone(), created_at: *created_at, settings: settings.clone() };

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::keys::{self, Key, STATUS_FILTER};
 use super::unreadable::{Quarantined, Unreadable};
-use super::{Item, Kind, Listed, Paging, Store, StoreError, Transaction, item};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 
@@ -64,11 +64,7 @@ impl Store {
     /// The item with this key, if this release cannot read it.
     pub async fn find_unreadable(&self, pk: String, sk: String) -> Result<Option<Unreadable>, StoreError> {
         let Some(item) = self.read(Key { pk: pk.clone(), sk: sk.clone() }).await? else { return Ok(None) };
-        let problem = match Kind::of(&item) {
-            Some(kind) => kind.check(item).err().map(|error| error.to_string()),
-            None => Some("no kind of items has such a key".to_owned()),
-        };
-        Ok(problem.map(|problem| Unreadable::new(pk, sk, problem)))
+        Ok(self.check(item).err().map(|problem| Unreadable::new(pk, sk, problem.to_string())))
     }
 
     /// A page of the items in quarantine, of a tenant or of all.
@@ -114,10 +110,7 @@ impl Store {
             }
         }
         whole.extend(key.clone().attributes());
-        let kind = Kind::of(&whole);
-        let kind =
-            kind.ok_or_else(|| RestoreError::Unreadable("no kind of items has such a key".to_owned()))?;
-        kind.check(whole.clone()).map_err(|error| RestoreError::Unreadable(error.to_string()))?;
+        self.check(whole.clone()).map_err(|error| RestoreError::Unreadable(error.to_string()))?;
         let mut transaction = Transaction::new(tenant_of(&key).unwrap_or(NOBODY));
         transaction.insert(whole);
         transaction.delete_existing(keys::quarantined(&key));

@@ -70,7 +70,8 @@ impl Transaction {
         if before == after {
             return Ok(());
         }
-        let key = |start: &RetentionStart| keys::retention_start(self.tenant, start, id);
+        let key =
+            |start: &RetentionStart| keys::retention_start(self.tenant, start.ever_hired, start.since, id);
         let (old, new) = (before.as_ref().map(key), after.as_ref().map(key));
         if let Some(old) = old.filter(|old| new.as_ref() != Some(old)) {
             self.delete(old);

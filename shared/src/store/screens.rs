@@ -92,10 +92,10 @@ impl Transaction {
             (keys::screen(self.tenant, id), None),
             (keys::role_screen(self.tenant, role_id, id), Some(role_id)),
         ] {
-            let filter = keys::screen_filter(self.tenant, role, status.as_str());
+            let filter = keys::screens_in(self.tenant, role, status.as_str());
             let mut item = item::write(screen, key, Some(filter))?;
             if let Some(result) = result {
-                let filter = keys::screen_filter(self.tenant, role, result.as_str());
+                let filter = keys::screens_in(self.tenant, role, result.as_str());
                 item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
             }
             self.put(item)?;

@@ -43,7 +43,7 @@ impl Transaction {
     /// Inserts a suspect form.
     pub fn insert_suspect(&mut self, form: &SuspectForm) -> Result<(), StoreError> {
         let filter = keys::suspect_filter(self.tenant, &form.network);
-        let mut item = item::write(form, keys::suspect(self.tenant, form.id), Some(filter))?;
+        let mut item = item::write(form, keys::suspect_form(self.tenant, form.id), Some(filter))?;
         // An erasure finds the forms with the person's address.
         let with_email = keys::suspects_with_email(self.tenant, &form.content.email);
         item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(with_email));
@@ -69,7 +69,7 @@ impl Transaction {
     /// Adds an uploaded file to a suspect form, which must exist. The ticket is used up.
     pub fn add_suspect_file(&mut self, hash: &str, form: Id, file: SuspectFile) {
         self.update(
-            keys::suspect(self.tenant, form),
+            keys::suspect_form(self.tenant, form),
             "SET #file = :file",
             "attribute_exists(pk)",
             vec![("#file", FILE.to_owned())],
@@ -80,7 +80,7 @@ impl Transaction {
 
     /// Deletes a suspect form that becomes an application. The commit fails if somebody else has accepted or discarded it.
     pub fn delete_suspect(&mut self, form: Id) {
-        self.delete_existing(keys::suspect(self.tenant, form));
+        self.delete_existing(keys::suspect_form(self.tenant, form));
     }
 }
 
@@ -147,7 +147,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let items = self.read_many(ids.into_iter().map(|id| keys::suspect(tenant, id))).await?;
+        let items = self.read_many(ids.into_iter().map(|id| keys::suspect_form(tenant, id))).await?;
         let mut forms: Vec<SuspectForm> = items.into_iter().filter_map(item::read_listed).collect();
         forms.sort_unstable_by_key(|form| form.id);
         Ok(forms)
@@ -178,7 +178,7 @@ impl Store {
 
     /// Deletes up to [`DISCARDED_AT_ONCE`] suspect forms, those that still exist.
     pub async fn delete_suspects(&self, tenant: Tenant, forms: &[Id]) -> Result<(), StoreError> {
-        let keys = forms.iter().map(|form| keys::suspect(tenant, *form)).collect();
+        let keys = forms.iter().map(|form| keys::suspect_form(tenant, *form)).collect();
         Deletion { store: self, tenant, deleted: 0 }.delete_keys(keys).await
     }
 

@@ -266,11 +266,11 @@ impl Transaction {
 
     /// Deletes the pending receipt of a request that had no effect.
     pub fn delete_receipt(&mut self, slot: &ReceiptSlot) {
-        self.delete(keys::receipt(self.tenant, slot.route, &slot.idempotency_key));
+        self.delete(keys::receipt(self.tenant, &slot.idempotency_key, slot.route));
     }
 
     fn receipt_item(&self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<Item, StoreError> {
-        let key = keys::receipt(self.tenant, slot.route, &slot.idempotency_key);
+        let key = keys::receipt(self.tenant, &slot.idempotency_key, slot.route);
         let mut item = item::write(receipt, key, None)?;
         item.insert(EXPIRES_AT.to_owned(), number(slot.expires_at.as_second()));
         Ok(item)
@@ -725,7 +725,7 @@ impl Store {
         tenant: Tenant,
         slot: &ReceiptSlot,
     ) -> Result<Option<Receipt>, StoreError> {
-        let receipt = self.read(keys::receipt(tenant, slot.route, &slot.idempotency_key)).await?;
+        let receipt = self.read(keys::receipt(tenant, &slot.idempotency_key, slot.route)).await?;
         let now = u64::try_from(slot.now.as_second()).unwrap_or(0);
         receipt.filter(|item| item::count(item, EXPIRES_AT) > now).map(item::read).transpose()
     }

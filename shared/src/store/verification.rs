@@ -8,9 +8,9 @@ use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
-use super::{Item, Kind, MAX_BATCH, Store, StoreError, Transaction, item};
+use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Mode, Opening, Posting, Role, ScreenRecord, Stage, Tenant};
+use crate::model::{Opening, Posting, Role, ScreenRecord, Stage, Tenant};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,83 +54,81 @@ impl Store {
 impl Check<'_> {
     async fn all<P: Future<Output = ()>>(&mut self, pause: &impl Fn(usize) -> P) -> Result<(), StoreError> {
         let tenant = self.tenant;
-        let organization = [keys::gate(tenant), keys::profile(tenant)];
-        for item in self.store.read_many(organization).await? {
+        for item in self.store.read_many([keys::gate(tenant), keys::profile(tenant)]).await? {
             self.item(&item)?;
         }
-        for partition in
-            keys::simple_partitions(tenant).chain([keys::erased(tenant), keys::unfinished_erasures(tenant)])
-        {
-            Box::pin(self.partition(&partition, pause)).await?;
-        }
-        for item in Box::pin(self.partition(&keys::candidates(tenant, None, None), pause)).await? {
-            let id = id_of(&item)?;
-            for partition in
-                [keys::candidate_partition(tenant, id), keys::notes(tenant, id), keys::traces(tenant, id)]
-            {
-                Box::pin(self.partition(&partition, pause)).await?;
-            }
-            Box::pin(self.candidate(id)).await?;
-        }
-        for item in Box::pin(self.partition(&keys::screens(tenant, None, None), pause)).await? {
-            let id = id_of(&item)?;
-            Box::pin(self.partition(&keys::screen_partition(tenant, id), pause)).await?;
-            Box::pin(self.screen(id)).await?;
-        }
-        for item in Box::pin(self.partition(&keys::roles(tenant, None), pause)).await? {
-            Box::pin(self.role(item, pause)).await?;
-        }
-        if tenant.mode == Mode::Live {
-            let organization = tenant.organization;
-            for item in Box::pin(self.partition(&keys::members(organization), pause)).await? {
-                let id = id_of(&item)?;
-                for partition in [keys::sessions(organization, id), keys::notices(organization, id)] {
-                    Box::pin(self.partition(&partition, pause)).await?;
+        for partition in self.store.lasting_partitions_of(Owner::Tenant, tenant, None) {
+            let mut before = None;
+            loop {
+                let items;
+                (items, before) = self.page(&partition, before, pause).await?;
+                for item in items {
+                    Box::pin(self.owned(item, pause)).await?;
+                }
+                if before.is_none() {
+                    break;
                 }
             }
         }
         Ok(())
     }
 
-    /// Checks that the items of a partition can be read. Returns them.
-    async fn partition<P: Future<Output = ()>>(
+    /// Checks what belongs to the owner that an item leads to.
+    async fn owned<P: Future<Output = ()>>(
         &mut self,
-        partition: &Partition,
+        item: Item,
         pause: &impl Fn(usize) -> P,
-    ) -> Result<Vec<Item>, StoreError> {
-        let (mut items, mut before): (Vec<Item>, Option<String>) = (Vec::new(), None);
-        loop {
-            let (read, next) =
-                self.store.query(partition, u32::MAX, Range::Before(before.as_deref())).await?;
-            pause(read.len()).await;
-            for item in &read {
-                self.item(item)?;
-            }
-            items.extend(read);
-            before = next;
-            if before.is_none() {
-                return Ok(items);
+    ) -> Result<(), StoreError> {
+        let Ok(Some(owner)) = self.store.kind_of(&item).map(|kind| kind.leads_to) else { return Ok(()) };
+        let key = Key::of(&item)?;
+        let (id, mut items) = (key.id()?, Vec::new());
+        for partition in self.store.lasting_partitions_of(owner, self.tenant, Some(id)) {
+            let mut before = None;
+            loop {
+                let page;
+                (page, before) = self.page(&partition, before, pause).await?;
+                items.extend(page);
+                if before.is_none() {
+                    break;
+                }
             }
         }
+        match owner {
+            Owner::Candidate => Box::pin(self.candidate(key, id)).await,
+            Owner::Screen => Box::pin(self.screen(id)).await,
+            Owner::Role => Box::pin(self.role(item, id, &items)).await,
+            Owner::Tenant | Owner::Endpoint | Owner::Member | Owner::Others => Ok(()),
+        }
+    }
+
+    /// Checks that the items of a page of a partition can be read. Returns them, and where the next page begins.
+    async fn page<P: Future<Output = ()>>(
+        &mut self,
+        partition: &Partition,
+        before: Option<String>,
+        pause: &impl Fn(usize) -> P,
+    ) -> Result<(Vec<Item>, Option<String>), StoreError> {
+        let (items, next) = self.store.query(partition, u32::MAX, Range::Before(before.as_deref())).await?;
+        pause(items.len()).await;
+        for item in &items {
+            self.item(item)?;
+        }
+        Ok((items, next))
     }
 
     /// Checks that an item can be read.
     fn item(&mut self, item: &Item) -> Result<(), StoreError> {
         self.items += 1;
         let key = Key::of(item)?;
-        let problem = match Kind::of(item) {
-            None => Some("no kind of items has such a key".to_owned()),
-            Some(kind) => kind.check(item.clone()).err().map(|error| error.to_string()),
-        };
-        if let Some(problem) = problem {
-            self.found(key, problem, false);
+        if let Err(problem) = self.store.check(item.clone()) {
+            self.found(key, problem.to_string(), false);
         }
         Ok(())
     }
 
-    async fn candidate(&mut self, id: Id) -> Result<(), StoreError> {
+    async fn candidate(&mut self, entry: Key, id: Id) -> Result<(), StoreError> {
         let Some(item) = self.store.read(keys::candidate_record(self.tenant, id)).await? else {
-            self.found(keys::candidate(self.tenant, id), "its record is missing".to_owned(), false);
+            self.found(entry, "its record is missing".to_owned(), false);
             return Ok(());
         };
         let Ok(MaybeErased::Present(record)) = read_record(item) else { return Ok(()) };
@@ -153,21 +151,9 @@ impl Check<'_> {
         Box::pin(self.copies(expected, &key, guard)).await
     }
 
-    async fn role<P: Future<Output = ()>>(
-        &mut self,
-        item: Item,
-        pause: &impl Fn(usize) -> P,
-    ) -> Result<(), StoreError> {
-        let (tenant, id) = (self.tenant, id_of(&item)?);
-        let applications =
-            Box::pin(self.partition(&keys::applications(tenant, Some(id), None), pause)).await?;
-        Box::pin(self.partition(&keys::candidates(tenant, Some(id), None), pause)).await?;
-        Box::pin(self.partition(&keys::reapplied_applicants(tenant, id), pause)).await?;
-        Box::pin(self.partition(&keys::screens(tenant, Some(id), None), pause)).await?;
-        for stage in Stage::ALL {
-            Box::pin(self.partition(&keys::scored_applicants(tenant, id, stage), pause)).await?;
-        }
-        Box::pin(self.counters(id, &applications)).await?;
+    async fn role(&mut self, item: Item, id: Id, items: &[Item]) -> Result<(), StoreError> {
+        let tenant = self.tenant;
+        Box::pin(self.counters(id, items)).await?;
         let Ok(role) = item::read::<Role>(item) else { return Ok(()) };
         let Some(link) = &role.posting else { return Ok(()) };
         let Some(posting) = self.store.read(keys::posting(tenant, link.id)).await? else {
@@ -228,15 +214,18 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares a role's numbers of applications in each stage with the applications.
-    async fn counters(&mut self, role: Id, applications: &[Item]) -> Result<(), StoreError> {
+    /// Compares a role's numbers of applications in each stage with the applications among what belongs to it.
+    async fn counters(&mut self, role: Id, items: &[Item]) -> Result<(), StoreError> {
         let key = keys::role_stats(self.tenant, role);
         let Some(stored) = self.store.read(key.clone()).await? else {
             self.found(key, "the role's counters are missing".to_owned(), false);
             return Ok(());
         };
+        let is_application =
+            |item: &&Item| self.store.kind_of(item).is_ok_and(|kind| kind.name == "role_application");
+        let applications: Vec<_> = items.iter().filter(is_application).collect();
         for stage in Stage::ALL {
-            let is_in = |item: &&Item| {
+            let is_in = |item: &&&Item| {
                 item.get("stage").and_then(|text| text.as_s().ok()).is_some_and(|text| text == stage.as_str())
             };
             let (name, counted) = (now(stage), applications.iter().filter(is_in).count());
@@ -265,11 +254,4 @@ impl Check<'_> {
     fn found(&mut self, Key { pk, sk }: Key, problem: String, repaired: bool) {
         self.findings.push(Finding { pk, sk, problem, repaired });
     }
-}
-
-/// The identifier in the range key of an item.
-fn id_of(item: &Item) -> Result<Id, StoreError> {
-    let Key { pk, sk } = Key::of(item)?;
-    let id = sk.trim_start_matches('0').parse();
-    id.map_err(|_| StoreError::Unreadable(format!("{pk} {sk}: the range key is no identifier")))
 }

@@ -3,9 +3,9 @@
 use ::tests::{ACME, TestApi};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
-use shared::store::Kind;
 
 use super::TestAdmin;
+use super::forms::kind;
 use super::personal_data::populate;
 
 /// Copies that can be made again, with an attribute of theirs.
@@ -55,7 +55,7 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
     // One copy of each kind is missing, and another one is wrong.
     let (mut damaged, mut seen) = (before.clone(), std::collections::BTreeMap::new());
     for (key, item) in &before {
-        let kind = Kind::of(item).unwrap().name;
+        let kind = kind(item).name;
         if !COPIES.contains(&kind) || !key.0.starts_with("1#") {
             continue;
         }
@@ -78,7 +78,7 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
             _ => {}
         }
     }
-    let stats = before.iter().find(|(_, item)| Kind::of(item).unwrap().name == "role_stats").unwrap();
+    let stats = before.iter().find(|(_, item)| kind(item).name == "role_stats").unwrap();
     let wrong = ("now_offer".to_owned(), AttributeValue::N("9".to_owned()));
     damaged.insert(stats.0.clone(), stats.1.clone().into_iter().chain([wrong]).collect());
     api.restore(&damaged).await;
@@ -96,7 +96,7 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
     assert_eq!(admin.json("verify 1 --items-per-second 1000000").await["findings"], json!([]));
     let after = api.stored_items().await;
     for (key, item) in &before {
-        let kind = Kind::of(item).unwrap().name;
+        let kind = kind(item).name;
         if COPIES.contains(&kind) {
             assert_eq!(after.get(key), Some(item), "{kind} {key:?}");
         }
