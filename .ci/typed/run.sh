@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests clients that are generated from the OpenAPI document, in TypeScript and Python. Using only the generated types,
-# a session in each language runs the README's walkthrough and every operation of the document on an in-memory service.
+# a session in each language runs the README's walkthrough and many other operations on an in-memory service.
 # Then runs the code of the API guide.
 #
 # Usage: run.sh ROLECALL

@@ -57,6 +57,18 @@ impl Session {
         self.send("POST /api/v1/voice_screens/{id}/cancel", screen, Value::Null).await;
     }
 
+    /// Sends the GET requests whose only parameter is the id of something in a collection, if they were not sent yet.
+    async fn read_by_id(&mut self, known: &[(&str, u64)]) {
+        for operation in tests::openapi::operations() {
+            let path = operation.key.strip_prefix("GET /api/v1/").and_then(|path| path.split_once("/{id}"));
+            let Some((collection, rest)) = path else { continue };
+            let id = known.iter().find(|(name, _)| *name == collection && !rest.contains('{'));
+            if let Some((_, id)) = id.filter(|_| !self.successes.contains_key(operation.key)) {
+                self.send(operation.key, *id, Value::Null).await;
+            }
+        }
+    }
+
     /// The candidate applies again, and then consents to the recording of calls.
     async fn record_consent(&mut self, candidate: u64) {
         self.apply_again(candidate).await;
@@ -200,24 +212,24 @@ impl Session {
         session.api.clock.set("2026-11-24T09:30:00Z");
         for (key, id, query) in [
             ("GET /api/v1/roles", 0, "?limit=1"),
-            ("GET /api/v1/roles/{id}", role, ""),
-            ("GET /api/v1/roles/{id}/stats", role, ""),
             ("GET /api/v1/job_postings", 0, "?published=true"),
-            ("GET /api/v1/job_postings/{id}", posting, ""),
             ("GET /api/v1/candidates", 0, "?stage=hired"),
-            ("GET /api/v1/candidates/{id}", candidate, ""),
             ("GET /api/v1/candidates/{id}/touchpoints", candidate, "?limit=2"),
-            ("GET /api/v1/candidates/{id}/notes", candidate, ""),
-            ("GET /api/v1/candidates/{id}/export", candidate, ""),
             ("GET /api/v1/applications", 0, "?status=hired"),
-            ("GET /api/v1/applications/{id}", application, ""),
             ("GET /api/v1/voice_screens", 0, "?status=completed"),
-            ("GET /api/v1/voice_screens/{id}", screen, ""),
             ("GET /api/v1/channels", 0, ""),
             ("GET /api/v1/channels/x/posts", 0, ""),
         ] {
             session.send_with(key, id, query, Value::Null).await;
         }
+        let known = [
+            ("roles", role),
+            ("job_postings", posting),
+            ("candidates", candidate),
+            ("applications", application),
+            ("voice_screens", screen),
+        ];
+        session.read_by_id(&known).await;
         session.show_organization().await;
         session.cancel_screen(role).await;
         session.erase_candidate().await;

@@ -13,100 +13,124 @@ use super::string_enum::string_enum;
 use super::{Actor, ActorKind, Scalar, Value};
 use crate::id::Id;
 
-string_enum! {
-    /// What was done. The words are stored, and are part of keys: append words, never change them.
-    pub enum AuditAction {
-        /// A member signed in.
-        SessionCreated = "session.created",
-        /// A member signed out.
-        SessionEnded = "session.ended",
-        /// A member ended all of his or her sessions.
-        SessionsEnded = "sessions.ended",
-        /// Somebody entered a wrong password for a member.
-        SignInFailed = "sign_in.failed",
-        /// A member set a password, with a link or in the account's settings.
-        PasswordChanged = "password.changed",
-        /// A member was invited.
-        MemberInvited = "member.invited",
-        /// A link to set a member's password was created.
-        MemberLinkCreated = "member.link_created",
-        /// A member's role was changed.
-        MemberRoleChanged = "member.role_changed",
-        /// A member was removed.
-        MemberRemoved = "member.removed",
-        /// A member set up a second factor.
-        SecondFactorAdded = "second_factor.added",
-        /// A member's second factor was removed.
-        SecondFactorRemoved = "second_factor.removed",
-        /// A member added a passkey.
-        PasskeyAdded = "passkey.added",
-        /// A passkey of a member was removed.
-        PasskeyRemoved = "passkey.removed",
-        /// An API key was created.
-        ApiKeyCreated = "api_key.created",
-        /// A new API key replaced an API key.
-        ApiKeyRotated = "api_key.rotated",
-        /// An API key was revoked.
-        ApiKeyRevoked = "api_key.revoked",
-        /// A member gave an application access.
-        GrantCreated = "grant.created",
-        /// An application's access was revoked.
-        GrantRevoked = "grant.revoked",
-        /// A setting was changed; the target says which.
-        SettingsChanged = "settings.changed",
-        /// An account on X or `WhatsApp` was connected.
-        ChannelConnected = "channel.connected",
-        /// An account on X or `WhatsApp` was disconnected.
-        ChannelDisconnected = "channel.disconnected",
-        /// The organization was suspended.
-        OrganizationSuspended = "organization.suspended",
-        /// The organization's suspension ended.
-        OrganizationResumed = "organization.resumed",
-        /// All data of the organization was exported.
-        OrganizationExported = "organization.exported",
-        /// Everything about a candidate was exported.
-        CandidateExported = "candidate.exported",
-        /// A candidate was erased.
-        CandidateErased = "candidate.erased",
-        /// A legal hold was set on a candidate, or its reason was changed.
-        LegalHoldSet = "legal_hold.set",
-        /// The legal hold on a candidate was lifted.
-        LegalHoldLifted = "legal_hold.lifted",
-        /// A candidate was read.
-        CandidateRead = "candidate.read",
-        /// A page of a list of candidates was read.
-        CandidatesListed = "candidates.listed",
-        /// A page of candidates who were searched for was read.
-        CandidatesSearched = "candidates.searched",
-        /// A page of a candidate's history was read.
-        TouchpointsListed = "touchpoints.listed",
-        /// A page of the notes about a candidate was read.
-        NotesListed = "notes.listed",
-        /// An application was read.
-        ApplicationRead = "application.read",
-        /// A page of a list of applications was read.
-        ApplicationsListed = "applications.listed",
-        /// A voice screen with its transcript was read.
-        VoiceScreenRead = "voice_screen.read",
-        /// A page of a list of voice screens was read.
-        VoiceScreensListed = "voice_screens.listed",
-        /// An assistant called a tool; the entry names the tool and the outcome.
-        ToolCalled = "tool.called",
-        /// The scopes of an application were narrowed to reading.
-        GrantNarrowed = "grant.narrowed",
-        /// A webhook endpoint was created.
-        WebhookEndpointCreated = "webhook_endpoint.created",
-        /// A webhook endpoint was changed, enabled or disabled.
-        WebhookEndpointUpdated = "webhook_endpoint.updated",
-        /// The secret of a webhook endpoint was replaced.
-        WebhookEndpointSecretRotated = "webhook_endpoint.secret_rotated",
-        /// A webhook endpoint was deleted.
-        WebhookEndpointDeleted = "webhook_endpoint.deleted",
-        /// A submitted application form was read.
-        SubmissionRead = "submission.read",
-        /// Suspect application forms were discarded.
-        SuspectFormsDiscarded = "suspect_forms.discarded",
-    }
+macro_rules! audit_actions {
+    ($($(#[$documented:meta])* $action:ident = $word:literal: $verb:literal, $label:literal,)+) => {
+        string_enum! {
+            /// What was done. The words are stored, and are part of keys: append words, never change them.
+            pub enum AuditAction {
+                $($(#[$documented])* $action = $word,)+
+            }
+        }
+
+        impl AuditAction {
+            /// What was done, as the middle of a sentence: the actor comes before it, and what it was done on after it.
+            pub const fn verb(self) -> &'static str {
+                match self {
+                    $(Self::$action => $verb,)+
+                }
+            }
+
+            /// What was done, as an option of a list.
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$action => $label,)+
+                }
+            }
+        }
+    };
+}
+
+audit_actions! {
+    /// A member signed in.
+    SessionCreated = "session.created": "signed in", "Sign-in",
+    /// A member signed out.
+    SessionEnded = "session.ended": "signed out", "Sign-out",
+    /// A member ended all of his or her sessions.
+    SessionsEnded = "sessions.ended": "signed out everywhere", "Sign-out everywhere",
+    /// Somebody entered a wrong password for a member.
+    SignInFailed = "sign_in.failed": "entered a wrong password for", "Wrong password",
+    /// A member set a password, with a link or in the account's settings.
+    PasswordChanged = "password.changed": "set a new password", "New password",
+    /// A member was invited.
+    MemberInvited = "member.invited": "invited", "Member invited",
+    /// A link to set a member's password was created.
+    MemberLinkCreated = "member.link_created": "created a password link for", "Password link created",
+    /// A member's role was changed.
+    MemberRoleChanged = "member.role_changed": "changed the role of", "Role of a member changed",
+    /// A member was removed.
+    MemberRemoved = "member.removed": "removed", "Member removed",
+    /// A member set up a second factor.
+    SecondFactorAdded = "second_factor.added": "set up a second factor", "Second factor set up",
+    /// A member's second factor was removed.
+    SecondFactorRemoved = "second_factor.removed": "removed the second factor of", "Second factor removed",
+    /// A member added a passkey.
+    PasskeyAdded = "passkey.added": "added a passkey for", "Passkey added",
+    /// A passkey of a member was removed.
+    PasskeyRemoved = "passkey.removed": "removed a passkey of", "Passkey removed",
+    /// An API key was created.
+    ApiKeyCreated = "api_key.created": "created the API key", "API key created",
+    /// A new API key replaced an API key.
+    ApiKeyRotated = "api_key.rotated": "replaced the API key", "API key replaced",
+    /// An API key was revoked.
+    ApiKeyRevoked = "api_key.revoked": "revoked the API key", "API key revoked",
+    /// A member gave an application access.
+    GrantCreated = "grant.created": "connected the application", "Application connected",
+    /// An application's access was revoked.
+    GrantRevoked = "grant.revoked": "revoked the access of the application", "Access of an application revoked",
+    /// A setting was changed; the target says which.
+    SettingsChanged = "settings.changed": "changed", "Settings changed",
+    /// An account on X or `WhatsApp` was connected.
+    ChannelConnected = "channel.connected": "connected", "Channel connected",
+    /// An account on X or `WhatsApp` was disconnected.
+    ChannelDisconnected = "channel.disconnected": "disconnected", "Channel disconnected",
+    /// The organization was suspended.
+    OrganizationSuspended = "organization.suspended": "suspended the organization", "Organization suspended",
+    /// The organization's suspension ended.
+    OrganizationResumed = "organization.resumed": "ended the organization's suspension", "Suspension ended",
+    /// All data of the organization was exported.
+    OrganizationExported = "organization.exported": "exported all data of the organization", "Organization exported",
+    /// Everything about a candidate was exported.
+    CandidateExported = "candidate.exported": "exported everything about candidate", "Candidate exported",
+    /// A candidate was erased.
+    CandidateErased = "candidate.erased": "erased candidate", "Candidate erased",
+    /// A legal hold was set on a candidate, or its reason was changed.
+    LegalHoldSet = "legal_hold.set": "set a legal hold on candidate", "Legal hold set",
+    /// The legal hold on a candidate was lifted.
+    LegalHoldLifted = "legal_hold.lifted": "lifted the legal hold on candidate", "Legal hold lifted",
+    /// A candidate was read.
+    CandidateRead = "candidate.read": "read candidate", "Candidate read",
+    /// A page of a list of candidates was read.
+    CandidatesListed = "candidates.listed": "read a list of candidates", "List of candidates read",
+    /// A page of candidates who were searched for was read.
+    CandidatesSearched = "candidates.searched": "searched for candidates", "Search for candidates",
+    /// A page of a candidate's history was read.
+    TouchpointsListed = "touchpoints.listed": "read the history of candidate", "History of a candidate read",
+    /// A page of the notes about a candidate was read.
+    NotesListed = "notes.listed": "read the notes about candidate", "Notes about a candidate read",
+    /// An application was read.
+    ApplicationRead = "application.read": "read application", "Application read",
+    /// A page of a list of applications was read.
+    ApplicationsListed = "applications.listed": "read a list of applications", "List of applications read",
+    /// A voice screen with its transcript was read.
+    VoiceScreenRead = "voice_screen.read": "read voice screen", "Voice screen read",
+    /// A page of a list of voice screens was read.
+    VoiceScreensListed = "voice_screens.listed": "read a list of voice screens", "List of voice screens read",
+    /// An assistant called a tool; the entry names the tool and the outcome.
+    ToolCalled = "tool.called": "called the tool", "Tool call",
+    /// The scopes of an application were narrowed to reading.
+    GrantNarrowed = "grant.narrowed": "narrowed to reading the application", "Application narrowed to reading",
+    /// A webhook endpoint was created.
+    WebhookEndpointCreated = "webhook_endpoint.created": "added the webhook endpoint", "Webhook endpoint added",
+    /// A webhook endpoint was changed, enabled or disabled.
+    WebhookEndpointUpdated = "webhook_endpoint.updated": "changed the webhook endpoint", "Webhook endpoint changed",
+    /// The secret of a webhook endpoint was replaced.
+    WebhookEndpointSecretRotated = "webhook_endpoint.secret_rotated": "replaced the secret of the webhook endpoint", "Secret of a webhook endpoint replaced",
+    /// A webhook endpoint was deleted.
+    WebhookEndpointDeleted = "webhook_endpoint.deleted": "deleted the webhook endpoint", "Webhook endpoint deleted",
+    /// A submitted application form was read.
+    SubmissionRead = "submission.read": "read an application form of candidate", "Application form read",
+    /// Suspect application forms were discarded.
+    SuspectFormsDiscarded = "suspect_forms.discarded": "discarded suspect application forms", "Suspect forms discarded",
 }
 
 string_enum! {
