@@ -168,6 +168,7 @@ impl XAccount<'_> {
             if connection.standing.status == ChannelStatus::Expired && connection.version > old.version {
                 return Err(AccountError::Expired);
             }
+            // This is the time of the request, so a lease that ends meanwhile is left to the next caller.
             let is_free = connection.leased_until.is_none_or(|until| until <= self.now);
             if is_free {
                 let leased = next_version(&connection, Some(later(self.now, LEASE)), None);

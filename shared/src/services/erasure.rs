@@ -101,6 +101,7 @@ pub async fn erase(
                 erasure
             }
         };
+        // After the commit: a replay would erase a candidate whose erasure had failed.
         Tombstone::store(bucket, tenant, &erased, now).await?;
         return Ok(Some(erased));
     }

@@ -203,6 +203,7 @@ impl Store {
             transaction.update(
                 keys::gate(tenant),
                 "DELETE #alive :set ADD #keys :less",
+                // Two revocations at the same time must not subtract the key twice.
                 "contains(#alive, :hash)",
                 vec![("#alive", ALIVE.to_owned()), ("#keys", KEYS.to_owned())],
                 vec![(":set", set_of([key.hash])), (":hash", element(key.hash)), (":less", number(-1))],

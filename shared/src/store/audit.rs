@@ -102,6 +102,7 @@ impl Position {
     /// Parses the form of a page's `before`: the digits of the time and of the identifier.
     fn parse(text: &str) -> Result<Self, StoreError> {
         let digits = text.len() == 28 && text.bytes().all(|byte| byte.is_ascii_digit());
+        // 12 digits of the second, and 16 of the identifier.
         let parts = digits.then(|| text.split_at(12));
         let parts = parts.and_then(|(second, id)| Some((second.parse().ok()?, id.parse().ok()?)));
         let (second, id) =
@@ -305,7 +306,7 @@ impl Store {
     }
 
     /// The names of the members, API keys and applications in these entries, as far as they still exist. At most 33
-    /// entries.
+    /// entries, because each has up to three names, and a batch 100 keys.
     pub async fn find_audit_names(
         &self,
         tenant: Tenant,

@@ -136,6 +136,7 @@ impl Transaction {
     }
 
     fn count_posts(&mut self, now: Timestamp, by: i64) {
+        // Only the number of the current day is read.
         let expires_at = later(now, SignedDuration::from_hours(48));
         self.update(
             keys::x_usage(self.tenant, Day::of(now)),

@@ -64,6 +64,7 @@ impl Connection {
         #[expect(clippy::expect_used, reason = "ring has the cipher suites of both versions")]
         let tls = tls.with_safe_default_protocol_versions().expect("TLS 1.2 and 1.3");
         let mut tcp = TcpConnector::new();
+        // The connector around this one takes HTTPS; local databases have HTTP.
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(timeout);

@@ -215,6 +215,7 @@ impl Transaction {
             expression = format!("{expression} DELETE {}", delete.join(", "));
         }
         let ended = known.replaced.keys().filter(|end| **end <= now.as_second());
+        // Each refresh leaves at most MAX_REPLACED, so these names suffice.
         for (end, name) in ended.zip(["#ended1", "#ended2", "#ended3", "#ended4"]) {
             let separator = if name == "#ended1" { " REMOVE" } else { "," };
             expression = format!("{expression}{separator} {name}");

@@ -88,6 +88,7 @@ impl Store {
     /// thousands of sources in each week, the oldest weeks are incomplete.
     pub async fn find_hiring_stats(&self, tenant: Tenant) -> Result<HiringStats, StoreError> {
         let partition = keys::hiring_stats(tenant);
+        // Stages come first, then the newest weeks. What does not fit into the first MB is from the oldest weeks.
         let (items, _) = self.query(&partition, u32::MAX, Range::Before(None)).await?;
         let mut stats = HiringStats::default();
         for item in items {

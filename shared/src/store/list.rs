@@ -40,8 +40,8 @@ pub struct Listed<T> {
 }
 
 impl Store {
-    /// Reads one page, without the items that cannot be read. DynamoDB returns at most 1 MB per call, so a page of very large items takes two calls. Such a
-    /// page may still have fewer items than its limit, but then it has a `next`.
+    /// Reads one page, without the items that cannot be read. DynamoDB returns at most 1 MB per call, so a page of very
+    /// large items takes two calls. Such a page may still have fewer items than its limit, but then it has a `next`.
     pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
         partition: &Partition,

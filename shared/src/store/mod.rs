@@ -116,6 +116,7 @@ use keys::Key;
 use meter::{Attempts, Meter};
 
 /// The maximum number of keys in a batch.
+// DynamoDB's limit.
 const MAX_BATCH: usize = 100;
 
 /// A handle to the table. It measures its calls.
@@ -182,6 +183,7 @@ impl Store {
             .operation_attempt_timeout(minute)
             .operation_timeout(minute)
             .build();
+        // A busy database may send nothing for a while.
         let config = config.stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         Self::build(config, timeouts, table)
     }
@@ -213,6 +215,7 @@ impl Store {
 
     /// Opens the connection, so that the first request does not wait for it.
     pub async fn connect(&self) {
+        // Every function's policy allows this key, and no item has it.
         let missing = Key { pk: "NOTHING".to_owned(), sk: "NOTHING".to_owned() };
         if let Err(error) = self.read(missing).await {
             tracing::warn!(failure = %error, "no connection to DynamoDB yet");

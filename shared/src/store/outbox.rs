@@ -26,6 +26,7 @@ use crate::model::{Change, Event, SubjectType, Tenant};
 /// The number of items of a tenant that one round reads first.
 const PAGE: u32 = 250;
 /// The number of actions in a transaction.
+// DynamoDB's limit.
 const ACTIONS: usize = 100;
 /// The number of events that readers may have seen and a backup lacks, at most.
 const RAISE: u64 = 1_000_000;

@@ -37,6 +37,7 @@ pub(super) struct SuspectUpload {
 /// The attribute with the file.
 const FILE: &str = "file";
 /// The number of forms that one transaction discards.
+// DynamoDB's limit.
 pub const DISCARDED_AT_ONCE: u32 = 100;
 
 impl Transaction {

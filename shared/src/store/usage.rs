@@ -45,6 +45,7 @@ impl Store {
     /// later.
     pub async fn archive_usage(&self, tenant: Tenant, today: Day) -> Result<usize, StoreError> {
         let mut archived = 0;
+        // A request that was admitted before midnight may still be counted, which changes the counter.
         for _ in 0..5 {
             let mut contended = false;
             for item in self.read_many(counter_keys(tenant)).await? {

@@ -99,6 +99,7 @@ impl Transaction {
         let deleted = WebhookEndpoint { version: endpoint.version + 1, ..endpoint.clone() };
         self.record([recorded(EventType::WebhookEndpointDeleted, &deleted)]);
         self.delete(keys::endpoint_progress(self.tenant, endpoint.id));
+        // The condition always holds: DynamoDB refuses a value that no expression uses.
         self.count_webhook_endpoints(-1, "#count <= :max");
         self.audit_endpoint(AuditAction::WebhookEndpointDeleted, endpoint);
     }
@@ -234,6 +235,7 @@ impl Store {
     pub async fn list_progress_of(&self, tenant: Tenant) -> Result<Vec<EndpointProgress>, StoreError> {
         let (partition, prefix) = keys::progress_of_all(tenant);
         let range = Range::Prefix { prefix: &prefix, after: None };
+        // A tenant has at most 20 endpoints, so one query finds all.
         let (items, _) = self.query(&partition, PAGE, range).await?;
         Ok(items.into_iter().filter_map(item::read_listed).collect())
     }
