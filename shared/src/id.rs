@@ -82,6 +82,7 @@ pub struct Ids {
 }
 
 impl Ids {
+    // 2025-01-01T00:00:00Z
     const EPOCH_MS: i64 = 1_735_689_600_000;
     const RANDOM_BITS: u32 = 12;
 

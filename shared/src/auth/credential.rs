@@ -31,6 +31,7 @@ use crate::model::{GateHash, Mode, Networks, Scopes, Tenant};
 use crate::random::Random;
 use crate::store::{ApiKey, Holder, PresentedCredential};
 
+// Base62 needs nine digits for the 53 bits of an id, six for a time or a CRC-32, and eleven for 64 bits.
 const ID_LENGTH: usize = 9;
 const SCOPES_LENGTH: usize = 4;
 const EXPIRY_LENGTH: usize = 6;

@@ -3,6 +3,8 @@
 //! Programs differ in how they read an unusual archive, so an archive is accepted only if there is one way to read it: it
 //! begins with an entry, the directory is where its end says, every entry has one name, and none is encrypted.
 
+// Not the crate zip: it accepts archives that programs read differently.
+
 use std::collections::HashSet;
 
 use memchr::memmem;

@@ -1,6 +1,9 @@
 //! Reads compound files (MS-CFB, the container of Word's DOC format). Malicious files cannot cause out-of-bounds reads or
 //! infinite loops.
 
+// Not the crate cfb: other programs also open damaged containers, which it refuses, and its work has no budget. The tests
+// use it.
+
 use super::budget::Budget;
 use super::refusal::Refusal;
 

@@ -164,6 +164,7 @@ async fn make<I: Input>(
     request: &ApiRequest<I>,
     read: impl Fn(I) -> (Move, Option<Id>),
 ) -> Result<Reply<MovedCandidate>, Error> {
+    // Existence comes before validation, so mistakes in the input are reported only once the candidate is found.
     let named = request.input().ok().and_then(|input| read(input).1);
     let (before, role) = match named {
         Some(role_id) => find_with_role(request, |_| role_id).await?,

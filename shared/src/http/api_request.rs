@@ -244,6 +244,7 @@ impl<I> ApiRequest<I> {
         attempt: impl Fn(u64) -> Result<(Transaction, Reply<O>), Error>,
     ) -> Result<Reply<O>, Error> {
         let mut number = self.context.store().find_last_slug_number(self.tenant(), base).await? + 1;
+        // Only requests for the same slug at the same time take the next number.
         for _ in 0..20 {
             let (transaction, reply) = attempt(number)?;
             match self.commit(transaction, reply).await {

@@ -153,6 +153,7 @@ impl<I> ApiRequest<I> {
             match self.context.store().commit(transaction.clone()).await {
                 Ok(()) => return Ok(()),
                 Err(CommitError::Store(error)) => return Err(error.into()),
+                // A random wait, so that the transactions in conflict do not meet again.
                 Err(_) => tokio::time::sleep(Duration::from_millis(self.context.random().below(50))).await,
             }
         }

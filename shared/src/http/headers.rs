@@ -1,5 +1,7 @@
 //! Request headers.
 
+// Not the crate headers: one foreign byte hides a whole header from it.
+
 use std::iter;
 use std::net::{IpAddr, SocketAddr};
 

@@ -24,6 +24,7 @@ pub fn style_version() -> &'static str {
 
 /// The version in a file's URL, which changes with its content.
 pub fn version_of(content: &str) -> String {
+    // Nine bytes are twelve characters without padding.
     URL_SAFE_NO_PAD.encode(&Sha256::digest(content)[..9])
 }
 

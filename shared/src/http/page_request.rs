@@ -32,8 +32,10 @@ const FORM_TOKEN: &str = "csrf";
 /// The maximum size of a form, in bytes. Percent-encoding makes 20,000 characters of text up to twelve times as long.
 const MAX_FORM: usize = 256 * 1024;
 /// The length of the random string before sign-in.
+// 161 bits, as many as the secret of a session.
 const ANONYMOUS_LENGTH: usize = 27;
 /// The length of the random string that identifies a known browser.
+// 131 bits, so nobody can guess it.
 const BROWSER_LENGTH: usize = 22;
 /// The lifetime of the cookie of a known browser: 400 days, the most that browsers allow.
 const BROWSER_SECONDS: i64 = 400 * 24 * 60 * 60;
@@ -101,6 +103,7 @@ impl PageRequest {
     pub(super) async fn new(context: Arc<RequestContext>, takes_file: bool) -> Result<Self, Error> {
         let is_post = context.is_post();
         let known = headers::cookie(context.headers(), Cookie::of(context.base_url()).name());
+        // An anonymous string or a session. Whatever has another length is not ours.
         let known = known.filter(|cookie| (20..=256).contains(&cookie.len())).map(str::to_owned);
         let is_new = known.is_none();
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));

@@ -130,6 +130,7 @@ impl FromStr for Phone {
             return Err("must begin with + instead of 00, such as +49 30 123456".to_owned());
         }
         let digits = number.strip_prefix('+').unwrap_or_default();
+        // E.164 allows at most 15 digits, and no country code begins with 0.
         if !(7..=15).contains(&digits.len())
             || !digits.bytes().all(|byte| byte.is_ascii_digit())
             || digits.starts_with('0')

@@ -1,5 +1,7 @@
 //! Countries, by their codes.
 
+// Not the crate rust_iso3166: it would add 15 crates for a table, and withdrawn codes must stay.
+
 use std::str::FromStr;
 
 use serde::de::Error as _;

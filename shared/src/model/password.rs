@@ -1,5 +1,7 @@
 //! Passwords: the rules for new passwords, and their hashes.
 
+// Not the crate zxcvbn: it would add 37 crates, among them regex, which functions must not link.
+
 use std::collections::HashSet;
 use std::fmt;
 use std::hint::black_box;

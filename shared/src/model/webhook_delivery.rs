@@ -94,6 +94,7 @@ pub struct Delivery {
 }
 
 /// The waits after failed attempts, in seconds.
+// The example schedule of Standard Webhooks.
 const WAITS: [i64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 /// The longest wait that an endpoint can ask for.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);

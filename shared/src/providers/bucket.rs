@@ -1,6 +1,8 @@
 //! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading, copying and deleting
 //! files. It also keeps what is left of erased candidates. All requests are signed with Signature Version 4.
 
+// Not the SDK for S3: it cannot sign upload forms, and would be a second SDK in the binaries for five kinds of requests.
+
 use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
@@ -31,6 +33,7 @@ pub const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
 const DOWNLOAD_TIME: Duration = Duration::from_hours(1);
 const QUARTER: i64 = 15 * 60;
 /// The time limit for reading or writing a file.
+// Functions that transfer files may run for 29 seconds.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The size limit of a response that is not a file, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 /// The time limit for connecting to a service.
 const CONNECT: Duration = Duration::from_secs(2);
 /// The time limit for a whole request.
+// Most functions may run for ten seconds, and have to store what came of the request.
 const TOTAL: Duration = Duration::from_secs(8);
 /// The default size limit of a response body, in bytes.
 const MAX_RESPONSE: usize = 1024 * 1024;

@@ -1,6 +1,8 @@
 //! A fake external service for tests: a server on loopback that records every request and always sends the same
 //! response or produces the same fault.
 
+// Not the crate wiremock: it cannot cut a response.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

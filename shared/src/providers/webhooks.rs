@@ -15,6 +15,7 @@ use super::public_web::{self, PublicOnly};
 use crate::model::{EndpointUrl, MAX_ANSWER, WebhookHeaders};
 
 /// The time limit from the resolution of the host to the first kilobyte of the answer.
+// Standard Webhooks recommends 15 to 30 seconds.
 const TOTAL: Duration = Duration::from_secs(15);
 /// The maximum length of an error message.
 const MAX_ERROR: usize = 200;

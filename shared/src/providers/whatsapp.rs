@@ -79,6 +79,7 @@ fn parse(response: &Response) -> Health {
     let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
         return UNREADABLE;
     };
+    // The codes are those of Meta's Graph API. 4, 17 and 80007 are the limits of an app, a user and an account.
     match body.pointer("/error/code").and_then(Value::as_i64) {
         Some(190) => Health::Expired,
         Some(4 | 17 | 80007) => RATE_LIMITED,

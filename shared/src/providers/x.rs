@@ -286,6 +286,7 @@ fn parse_metrics(post: &Value) -> Option<(String, Metrics)> {
 }
 
 fn is_id(id: &str) -> bool {
+    // A number of 64 bits has at most 20 digits.
     (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -4,6 +4,8 @@
 //! the check does not follow the tables: it reads the object after *every* `obj` in the file, also in comments, strings
 //! and streams, and all objects of all object streams. Whatever a reader takes for an object has been read.
 
+// Not the crates lopdf, pdf or hayro-syntax: they follow one cross-reference table, and their work has no budget.
+
 mod checks;
 mod encryption;
 mod file;

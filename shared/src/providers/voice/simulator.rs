@@ -48,6 +48,7 @@ impl<'p> Simulator<'p> {
     /// Sends the callbacks one after the other and stops when one fails.
     async fn send_callbacks(&self, client: &HttpClient, order: &CallOrder) {
         let Some(secret) = self.secrets.first() else { return };
+        // Ids begin with their time. Without the rotation, those of one time would nearly cancel each other out.
         let seed = order.candidate_id.get() ^ order.role_id.get().rotate_left(32);
         let callbacks = if order.phone.as_deref() == Some(DOES_NOT_ANSWER) {
             vec![missed_call(order)]
