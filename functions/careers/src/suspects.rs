@@ -186,6 +186,7 @@ pub(crate) async fn keep(
         let mut is_saved = true;
         if may_keep_file(context, tenant).await? {
             let file_place = SuspectFile::new(tenant, &ticket.hash());
+            // Before the form, so that no form names a file that is not there.
             is_saved = file.write(bucket, file_place.key(), now).await;
             place = is_saved.then_some(file_place);
         }

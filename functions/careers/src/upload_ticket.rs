@@ -17,6 +17,7 @@ const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// The length of a ticket's MAC, in bytes.
 const MAC_LENGTH: usize = 16;
 /// The length of a ticket's random part.
+// 143 bits, so nobody can guess a key of the bucket.
 const RANDOM_LENGTH: usize = 24;
 
 /// What a ticket is good for. A ticket of one kind is no ticket of the other.

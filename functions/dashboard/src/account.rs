@@ -165,6 +165,7 @@ pub(crate) async fn end_session(request: Arc<MemberRequest>) -> Result<Reply<Htm
     if hash == request.session_hash() {
         return request.sign_out(Notice::SignedOut.redirect_to("/dashboard/sign-in")).await;
     }
+    // A session's hash is shorter. DynamoDB refuses an empty range key, and one of more than 1,024 bytes.
     if hash.is_empty() || hash.len() > 64 {
         return Err(Error::BadRequest("The form must name the session to end".to_owned()));
     }

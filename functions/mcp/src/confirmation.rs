@@ -21,6 +21,7 @@ use crate::rpc::RpcError;
 /// The time in which a question must be answered.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
 /// The length of the random identifier of a question.
+// 131 bits, so nobody can guess one.
 const QUESTION_LENGTH: usize = 22;
 /// The name of the question, and of its only field.
 const CONFIRM: &str = "confirm";

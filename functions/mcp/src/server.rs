@@ -1,5 +1,7 @@
 //! The protocol: answers messages with what a server offers.
 
+// Not the crate rmcp: it would add 17 crates to a function that has to start in milliseconds. The tests use its client.
+
 use serde_json::{Map, Value, json};
 use shared::http::{ApiRequest, Error, Reply, Unversioned};
 use shared::model::Scopes;

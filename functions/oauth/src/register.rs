@@ -22,8 +22,10 @@ const MAX_BODY: usize = 64 * 1024;
 const LIMIT: u64 = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// The length of the random part of a client identifier, in letters and digits.
+// 131 bits, so nobody can guess one.
 const ID_LENGTH: usize = 22;
 /// The length of the random part of a client secret, in letters and digits.
+// 256 bits.
 const SECRET_LENGTH: usize = 43;
 
 /// The metadata of a client to register (RFC 7591, section 2). Other fields are ignored.

@@ -10,6 +10,7 @@ use crate::relying_party::Challenge;
 /// The time in which the browser has to answer.
 const LIFE: SignedDuration = SignedDuration::from_mins(5);
 /// The length of the random string that identifies a ceremony on its page.
+// 131 bits, so nobody can guess one.
 const LENGTH: usize = 22;
 
 /// A ceremony that has begun, as its page shows it.

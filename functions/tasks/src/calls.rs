@@ -102,6 +102,7 @@ impl Job {
             transaction.require_active(&organization.organization);
         }
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
+        // Counted before the claim, so that a run that is killed in between never exceeds the limit.
         let counted = match &candidate.candidate.profile.phone {
             Some(phone) if voice.facts().needs_phone && record.dialing == CallState::Due => {
                 match self.count_call(&organization.organization, phone, call_at).await? {

@@ -104,6 +104,7 @@ impl shared::model::Value for NotesCursor {
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { id, format, cursor } = read(request)?;
     if let Some(cursor) = cursor {
+        // Room for the other fields of the answer.
         let (notes, next) = notes_of(request, id, &cursor, budget::MAX - 500).await?;
         let answer = json!({ "id": id, "untrusted": { "notes": notes }, "next_cursor": next });
         return Ok(ToolResult::structured(super::fence::clean(answer, usize::MAX)));
@@ -127,6 +128,7 @@ async fn answer(request: &McpRequest, id: Id, format: ResponseFormat) -> Result<
     }
     let within = budget::MAX - FOR_NOTES;
     let detail = budget::fit_within(within, |max| show(&candidate, format, max));
+    // Room for the fields around the notes.
     let left = budget::MAX.saturating_sub(budget::cost(&detail) + 300);
     let (notes, next) = if left < LEAST_FOR_NOTES {
         (Vec::new(), Some(NotesCursor::written(None, 0)))

@@ -101,6 +101,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         None => budget::fit_within(FOR_SUMMARY, |max| show(&screen, max)),
     };
     if from.is_some() || format.is_detailed() {
+        // Room for the fields around the transcript.
         let left = budget::MAX.saturating_sub(budget::cost(&answer) + 100);
         let (turns, next) = turns(&screen, from.unwrap_or_default(), left);
         answer["untrusted"]["transcript"] = turns.into();

@@ -29,6 +29,7 @@ pub(super) fn explain(error: &Error) -> Option<String> {
             "This idempotency_key was used for another call. Use a new one for a new call.".to_owned()
         }
         Error::BadRequest(_) | Error::PreconditionFailed | Error::Upstream { .. } => format!("{}.", error.sentence()),
+        // The arguments are not the cause of other errors: credentials, scopes, the quota, or the service itself.
         _ if code == "conflict" || !(404..429).contains(&status) => return None,
         _ => format!("{}.", error.sentence()),
     };

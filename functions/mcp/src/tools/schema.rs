@@ -137,6 +137,7 @@ fn simple(schema: &Value) -> Value {
     if let Some(format) = schema["format"].as_str().filter(|format| format.starts_with("date")) {
         kept["format"] = format.into();
     }
+    // Larger bounds, such as that of an id, help nobody to choose a value.
     if schema["maximum"].as_u64().is_some_and(|maximum| maximum <= 100) {
         for keyword in ["minimum", "maximum", "default"] {
             if let Some(limit) = schema.get(keyword) {
