@@ -33,6 +33,7 @@ use crate::template::TemplateRoute;
 pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
 /// The maximum size of a request body, in bytes.
+// The limits are those of API Gateway and of Lambda.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
 /// The maximum size of an event, in bytes: that of a synchronous invocation. A body that is not text is in the event in
 /// base64, so forms with a file reach this limit at 4.7 MB.

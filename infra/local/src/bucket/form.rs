@@ -11,6 +11,7 @@ use super::error::S3Error;
 use super::request::{Parameters, header_text};
 
 /// The maximum total size of the fields before the file, in bytes.
+// S3's limit.
 pub(super) const MAX_FIELDS: usize = 20_000;
 
 /// A form: its fields by their lower-case names, and its file.

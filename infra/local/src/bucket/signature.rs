@@ -25,6 +25,7 @@ pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// Characters that stay unescaped in a canonical query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The maximum difference between a request's time and the clock.
+// S3's limit, and so is the next one.
 const MAX_SKEW: SignedDuration = SignedDuration::from_mins(15);
 /// The maximum lifetime of a presigned URL, in seconds.
 const MAX_EXPIRES: i64 = 7 * 24 * 60 * 60;
