@@ -21,7 +21,7 @@ ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)=(?!=)")
 METHODS = "GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|ANY"
 # What stands between the names of a list, and between a name or a list and the path of its file.
 BETWEEN = re.compile(r",?\s*(?:and|or|and then)?\s*$|,\s*(?:and|or|and then)\s*$")
-IN = re.compile(r"\s+in\s+$|\s+\($")
+IN = re.compile(r"\s+(?:in|from|at the (?:top|end) of)\s+$|\s+\($")
 HAS = re.compile(r"\s+(?:has|contains|defines|declares|lists)\s+(?:the\s+)?$")
 # Names that the document itself introduces.
 CREATES = re.compile(r"\b(?:creates?|adds?)\s+$", re.IGNORECASE)

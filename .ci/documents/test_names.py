@@ -106,6 +106,8 @@ class Names(unittest.TestCase):
         for text, message in {
             "`admit` in `shared/src/store/roles.rs`": "admit is not in shared/src/store/roles.rs, but in shared/src/lib.rs",
             "`list_roles`, and then `gate` or\n`admit` (`store/roles.rs`)": "gate is not in store/roles.rs",
+            "`Gate` from `store/roles.rs`": "Gate is not in store/roles.rs, but in shared/src/lib.rs",
+            "`Gate` at the top of `store/keys.rs`": "Gate is not in store/keys.rs, but in shared/src/lib.rs",
             "`store/keys.rs` has `Gate`": "Gate is not in store/keys.rs, but in shared/src/lib.rs",
             "`shared/src/gone.rs`": "shared/src/gone.rs does not exist",
             "`functions/*/src/gone.rs`": "functions/*/src/gone.rs does not exist",
