@@ -101,6 +101,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
             (account, ACCOUNT_LIMIT),
         ],
     };
+    // Counted before the check and taken back after it, so that attempts at the same time cannot exceed the limit.
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
             let page = page.with_error(too_many_passwords(seconds));

@@ -313,6 +313,7 @@ async fn delete(request: &MemberRequest, tenant: Tenant, forms: &[SuspectForm]) 
         return Ok(0);
     }
     let (store, count) = (request.context.store(), Some(forms.len() as u64));
+    // The entry in the audit log first: nothing is discarded without one.
     store.record(tenant, AuditAction::SuspectFormsDiscarded, None, count).await?;
     let ids: Vec<_> = forms.iter().map(|form| form.id).collect();
     store.delete_suspects(tenant, &ids).await?;

@@ -138,6 +138,7 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     if let Some(bucket) = &admin.bucket {
         delete_files(bucket, &modes, &admin.clock).await.map_err(CommandError::Bucket)?;
     }
+    // Last, because a repeated run finds everything else through the organization.
     admin.store.delete_organization(&modes, admin.now).await?;
     Ok(Deleted { id, deleted_at: admin.now })
 }

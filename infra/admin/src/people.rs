@@ -160,6 +160,7 @@ async fn replay_one(
         return Ok(());
     }
     let erasure = tombstone.erasure.clone();
+    // Without the bucket, which has the tombstone already.
     match erasure::erase(&admin.store, None, tenant, erasure, admin.clock.now()).await {
         Ok(_) => replayed.erased += 1,
         Err(EraseError::OnHold(_)) => {
