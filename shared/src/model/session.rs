@@ -59,6 +59,7 @@ impl Session {
     /// The time for which a password or a passkey allows changes that need a fresh sign-in.
     pub const FRESH: SignedDuration = SignedDuration::from_mins(15);
     /// The precision of `seen_at`.
+    // Otherwise every request would write the session.
     const PRECISION: SignedDuration = SignedDuration::from_mins(5);
 
     /// A session that begins now, with a password.
