@@ -223,7 +223,7 @@ pub(crate) async fn set_up(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if member.second_factor.is_some() {
         return Ok(Reply::see_other(PATH));
     }
-    let code: String = form.get("code").chars().filter(|c| !c.is_whitespace()).take(16).collect();
+    let code: String = form.get("code").chars().filter(|c| !c.is_whitespace()).collect();
     let Some(step) = secret.step_of(&code, context.now()) else {
         let sentence = "The code is incorrect. Enter the six digits that your app shows now.".to_owned();
         let problems = vec![Problem { field: "code", sentence }];
