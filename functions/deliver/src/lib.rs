@@ -74,11 +74,11 @@ impl From<StoreError> for DeliverError {
 /// Answers an event: the schedule's, which is for all tenants, or one that names tenants.
 pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
     let Some(named) = event["tenants"].as_array() else {
-        return Box::pin(run_all(environment, true)).await;
+        return run_all(environment, true).await;
     };
     let tenants: Result<Vec<Tenant>, _> =
         named.iter().map(|tenant| tenant.as_str().unwrap_or_default().parse::<Tenant>()).collect();
-    Box::pin(run_for(environment, tenants?)).await
+    run_for(environment, tenants?).await
 }
 
 /// Delivers what is due to all endpoints.
@@ -222,7 +222,7 @@ impl Job {
 
     async fn work_for_tenant(&self, endpoints: Vec<EndpointProgress>) -> Vec<Result<Summary, DeliverError>> {
         let to_tenant = Semaphore::new(PER_TENANT);
-        join_all(endpoints.into_iter().map(|progress| Box::pin(self.work(progress, &to_tenant)))).await
+        join_all(endpoints.into_iter().map(|progress| self.work(progress, &to_tenant))).await
     }
 
     /// Whether the run begins no further attempts.

@@ -45,14 +45,14 @@ const ENOUGH: SignedDuration = SignedDuration::from_secs(30);
 /// Answers an event: those of the table's stream name the tenants, and the schedule's are for all.
 pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
     let Some(records) = event["Records"].as_array() else {
-        return Box::pin(run_all(environment, true)).await;
+        return run_all(environment, true).await;
     };
     let tenant = |record: &Value| {
         let keys = &record["dynamodb"]["Keys"];
         OutboxPartition::tenant_of(keys["pk"]["S"].as_str()?, keys["sk"]["S"].as_str()?)
     };
     let tenants: HashSet<_> = records.iter().filter_map(tenant).collect();
-    Box::pin(run_for(environment, tenants.into_iter().collect())).await
+    run_for(environment, tenants.into_iter().collect()).await
 }
 
 /// Moves the changes of all tenants to their feeds.
@@ -75,7 +75,7 @@ async fn run_all(environment: Environment, is_scheduled: bool) -> Result<Summary
         }
     }
     drop(lists);
-    let summary = Box::pin(move_changes(environment, tenants, is_scheduled)).await?;
+    let summary = move_changes(environment, tenants, is_scheduled).await?;
     if unlisted > 0 {
         return Err(format!("{unlisted} partitions of the outbox could not be read").into());
     }
@@ -98,7 +98,7 @@ async fn move_changes(
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
     let runs = tenants.into_iter().map(|tenant| {
         let (environment, ids) = (&environment, &ids);
-        async move { (tenant, Box::pin(advance(environment, ids, tenant)).await) }
+        async move { (tenant, advance(environment, ids, tenant).await) }
     });
     let mut runs = stream::iter(runs).buffer_unordered(CONCURRENCY);
     let mut summary = Summary::default();

@@ -77,9 +77,9 @@ pub async fn answer(event: Value, environment: Environment) -> Result<Summary, l
         .filter_map(|record| TaskPartition::parse(record["dynamodb"]["Keys"]["pk"]["S"].as_str()?))
         .collect();
     if event["Records"].is_array() {
-        Box::pin(run_for(environment, named.into_iter().collect())).await
+        run_for(environment, named.into_iter().collect()).await
     } else {
-        Box::pin(run_job(environment, TaskPartition::all().collect(), true)).await
+        run_job(environment, TaskPartition::all().collect(), true).await
     }
 }
 
@@ -236,7 +236,7 @@ impl Job {
             TaskKind::Erasure => self.erase(task).await,
             TaskKind::Retention => self.apply_retention(task).await.map_err(TaskError::from),
             TaskKind::KeyEnd => self.end_key(task).await,
-            TaskKind::Call => Box::pin(self.follow_up(task)).await,
+            TaskKind::Call => self.follow_up(task).await,
         };
         match result {
             // Another run processes a stale task, or the next run retries it.

@@ -666,7 +666,7 @@ impl Cli {
             (Some(keys), _) => Ok(Some(keys.clone())),
             (None, Some(name)) if creates_credentials => {
                 let invalid = |error| format!("The secret {name} is not a key: {error}.");
-                MacKeys::parse(&Box::pin(read_secret(name)).await?).map(Some).map_err(invalid)
+                MacKeys::parse(&read_secret(name).await?).map(Some).map_err(invalid)
             }
             (None, _) => Ok(None),
         }

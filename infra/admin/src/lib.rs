@@ -64,7 +64,7 @@ pub async fn run(
     let store = store.with_origin(Arc::new(origin));
     let admin = Admin { store, now, clock, ids, random, credential_keys, bucket };
     let Cli { table, endpoint, json, command, .. } = cli;
-    let result = Box::pin(execute(command, json, &table, &admin, out)).await;
+    let result = execute(command, json, &table, &admin, out).await;
     let output = result.map_err(|error| match error {
         CommandError::Organization(error) => explain(&error, &table, endpoint.as_deref()),
         CommandError::WrongSlug => {
@@ -122,98 +122,82 @@ async fn execute(
 ) -> Result<String, CommandError> {
     use {ChannelCommand as Channel, KeyCommand as Key, OrganizationCommand as Organization};
     let output = match command {
-        Command::Table(TableCommand::Create) => render(json, &Box::pin(table::create(admin, table)).await?),
-        Command::Table(TableCommand::Adopt) => render(json, &Box::pin(table::adopt(admin, table)).await?),
+        Command::Table(TableCommand::Create) => render(json, &table::create(admin, table).await?),
+        Command::Table(TableCommand::Adopt) => render(json, &table::adopt(admin, table).await?),
         Command::Organization(Organization::Create(new)) => {
-            render(json, &Box::pin(organizations::create(admin, new)).await?)
+            render(json, &organizations::create(admin, new).await?)
         }
-        Command::Organization(Organization::List) => {
-            render(json, &Box::pin(organizations::list(admin)).await?)
-        }
+        Command::Organization(Organization::List) => render(json, &organizations::list(admin).await?),
         Command::Organization(Organization::Show { id }) => {
-            render(json, &Box::pin(organizations::show(admin, id)).await?)
+            render(json, &organizations::show(admin, id).await?)
         }
         Command::Organization(Organization::Plan { id, plan }) => {
-            render(json, &Box::pin(organizations::plan(admin, id, plan)).await?)
+            render(json, &organizations::plan(admin, id, plan).await?)
         }
         Command::Organization(Organization::Settings(new)) => {
-            render(json, &Box::pin(organizations::settings(admin, new)).await?)
+            render(json, &organizations::settings(admin, new).await?)
         }
         Command::Organization(Organization::Suspend { id }) => {
-            render(json, &Box::pin(organizations::suspend(admin, id, true)).await?)
+            render(json, &organizations::suspend(admin, id, true).await?)
         }
         Command::Organization(Organization::Resume { id }) => {
-            render(json, &Box::pin(organizations::suspend(admin, id, false)).await?)
+            render(json, &organizations::suspend(admin, id, false).await?)
         }
         Command::Organization(Organization::Export(export)) => {
-            return Box::pin(exports::organization(admin, export, out)).await.map(|()| String::new());
+            return exports::organization(admin, export, out).await.map(|()| String::new());
         }
         Command::Person(PersonCommand::Export(person)) => {
-            return Box::pin(exports::person(admin, &person, out)).await.map(|()| String::new());
+            return exports::person(admin, &person, out).await.map(|()| String::new());
         }
-        Command::Person(PersonCommand::Erase(person)) => {
-            render(json, &Box::pin(people::erase(admin, &person)).await?)
-        }
-        Command::Person(PersonCommand::Hold(person)) => {
-            render(json, &Box::pin(people::hold(admin, &person)).await?)
-        }
+        Command::Person(PersonCommand::Erase(person)) => render(json, &people::erase(admin, &person).await?),
+        Command::Person(PersonCommand::Hold(person)) => render(json, &people::hold(admin, &person).await?),
         Command::Person(PersonCommand::LiftHold(person)) => {
-            render(json, &Box::pin(people::lift_hold(admin, &person)).await?)
+            render(json, &people::lift_hold(admin, &person).await?)
         }
-        Command::Erasures(ErasuresCommand::Replay) => render(json, &Box::pin(people::replay(admin)).await?),
+        Command::Erasures(ErasuresCommand::Replay) => render(json, &people::replay(admin).await?),
         Command::Organization(Organization::Delete(deletion)) => {
-            render(json, &Box::pin(organizations::delete(admin, &deletion)).await?)
+            render(json, &organizations::delete(admin, &deletion).await?)
         }
-        Command::Operation(operation) => return Box::pin(operate(operation, json, admin)).await,
-        Command::Reseal(arguments) => render(json, &Box::pin(resealing::reseal(admin, &arguments)).await?),
-        Command::Member(MemberCommand::Create(new)) => {
-            render(json, &Box::pin(members::create(admin, new)).await?)
-        }
+        Command::Operation(operation) => return operate(operation, json, admin).await,
+        Command::Reseal(arguments) => render(json, &resealing::reseal(admin, &arguments).await?),
+        Command::Member(MemberCommand::Create(new)) => render(json, &members::create(admin, new).await?),
         Command::Member(MemberCommand::List { organization }) => {
-            render(json, &Box::pin(members::list(admin, organization)).await?)
+            render(json, &members::list(admin, organization).await?)
         }
-        Command::Member(MemberCommand::Link(new)) => {
-            render(json, &Box::pin(members::link(admin, new)).await?)
-        }
+        Command::Member(MemberCommand::Link(new)) => render(json, &members::link(admin, new).await?),
         Command::Member(MemberCommand::ResetSecondFactor { organization, id }) => {
-            render(json, &Box::pin(members::reset_second_factor(admin, organization, id)).await?)
+            render(json, &members::reset_second_factor(admin, organization, id).await?)
         }
         Command::Member(MemberCommand::Unlock { organization, id }) => {
-            render(json, &Box::pin(members::unlock(admin, organization, id)).await?)
+            render(json, &members::unlock(admin, organization, id).await?)
         }
         Command::Member(MemberCommand::Remove { organization, id, keep_keys }) => {
-            render(json, &Box::pin(members::remove(admin, organization, id, keep_keys)).await?)
+            render(json, &members::remove(admin, organization, id, keep_keys).await?)
         }
-        Command::Key(Key::Create(new)) => render(json, &Box::pin(keys::create(admin, new)).await?),
-        Command::Key(Key::List { tenant }) => {
-            render(json, &Box::pin(keys::list(admin, tenant.tenant())).await?)
-        }
+        Command::Key(Key::Create(new)) => render(json, &keys::create(admin, new).await?),
+        Command::Key(Key::List { tenant }) => render(json, &keys::list(admin, tenant.tenant()).await?),
         Command::Key(Key::Rotate { tenant, id, overlap_hours }) => {
-            render(json, &Box::pin(keys::rotate(admin, tenant.tenant(), id, overlap_hours)).await?)
+            render(json, &keys::rotate(admin, tenant.tenant(), id, overlap_hours).await?)
         }
         Command::Key(Key::Revoke { tenant, id }) => {
-            render(json, &Box::pin(keys::revoke(admin, tenant.tenant(), id)).await?)
+            render(json, &keys::revoke(admin, tenant.tenant(), id).await?)
         }
-        Command::Channel(Channel::ConnectX(new)) => {
-            render(json, &Box::pin(channels::connect_x(admin, new)).await?)
-        }
+        Command::Channel(Channel::ConnectX(new)) => render(json, &channels::connect_x(admin, new).await?),
         Command::Channel(Channel::ConnectWhatsApp(new)) => {
-            render(json, &Box::pin(channels::connect_whatsapp(admin, new)).await?)
+            render(json, &channels::connect_whatsapp(admin, new).await?)
         }
         Command::Channel(Channel::Disconnect { organization, channel }) => {
-            render(json, &Box::pin(channels::disconnect(admin, organization, channel)).await?)
+            render(json, &channels::disconnect(admin, organization, channel).await?)
         }
         Command::Channel(Channel::Show { organization }) => {
-            render(json, &Box::pin(channels::show(admin, organization)).await?)
+            render(json, &channels::show(admin, organization).await?)
         }
         Command::Audit(log) => {
-            return Box::pin(audit::print(admin, &log, json, out)).await.map(|()| String::new());
+            return audit::print(admin, &log, json, out).await.map(|()| String::new());
         }
-        Command::Usage(UsageCommand::Fleet { top }) => {
-            render(json, &Box::pin(usage::fleet(admin, top)).await?)
-        }
+        Command::Usage(UsageCommand::Fleet { top }) => render(json, &usage::fleet(admin, top).await?),
         Command::Usage(UsageCommand::Show { tenant, days }) => {
-            render(json, &Box::pin(usage::show(admin, tenant.tenant(), days)).await?)
+            render(json, &usage::show(admin, tenant.tenant(), days).await?)
         }
     };
     Ok(output?)
@@ -223,23 +207,21 @@ async fn execute(
 async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<String, CommandError> {
     Ok(match operation {
         Operation::Smoke(smoke) => render(json, &smoke::run(&smoke).await?),
-        Operation::Verify(selection) => {
-            render(json, &Box::pin(maintenance::run(admin, &selection, false)).await?)
-        }
+        Operation::Verify(selection) => render(json, &maintenance::run(admin, &selection, false).await?),
         Operation::Rebuild { selection, preview } => {
-            render(json, &Box::pin(maintenance::run(admin, &selection, !preview)).await?)
+            render(json, &maintenance::run(admin, &selection, !preview).await?)
         }
         Operation::Quarantine(command) => return quarantined(command, json, admin).await,
         Operation::Webhook(command) => return webhook(command, json, admin).await,
-        Operation::Task(TaskCommand::List { all }) => render(json, &Box::pin(tasks::list(admin, all)).await?),
+        Operation::Task(TaskCommand::List { all }) => render(json, &tasks::list(admin, all).await?),
         Operation::Task(TaskCommand::Drop { tenant, kind, id, yes }) => {
-            render(json, &Box::pin(tasks::discard(admin, tenant.tenant(), kind, id, yes)).await?)
+            render(json, &tasks::discard(admin, tenant.tenant(), kind, id, yes).await?)
         }
         Operation::App(AppCommand::List { tenant }) => {
-            render(json, &Box::pin(apps::list(admin, tenant.tenant())).await?)
+            render(json, &apps::list(admin, tenant.tenant()).await?)
         }
         Operation::App(AppCommand::Revoke { tenant, id }) => {
-            render(json, &Box::pin(apps::revoke(admin, tenant.tenant(), id)).await?)
+            render(json, &apps::revoke(admin, tenant.tenant(), id).await?)
         }
     }?)
 }

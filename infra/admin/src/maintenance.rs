@@ -76,7 +76,7 @@ async fn check(
     };
     let (mut read, mut wrong) = (0, 0);
     for tenant in Mode::ALL.map(|mode| Tenant { organization, mode }) {
-        let (items, findings) = Box::pin(admin.store.verify(tenant, rebuilds, pause)).await?;
+        let (items, findings) = admin.store.verify(tenant, rebuilds, pause).await?;
         read += items;
         wrong += findings.len();
         summary.findings.extend(findings.into_iter().map(Found::of));

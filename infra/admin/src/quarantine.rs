@@ -54,7 +54,7 @@ pub(crate) async fn show(admin: &Admin, item: StoredItem) -> Result<Shown, Comma
 pub(crate) async fn set_aside(admin: &Admin, item: StoredItem) -> Result<Done, CommandError> {
     let unreadable = admin.store.find_unreadable(item.pk.clone(), item.sk.clone()).await?;
     let unreadable = unreadable.ok_or(CommandError::Readable)?;
-    let moved = Box::pin(admin.store.quarantine(&unreadable, admin.now)).await?;
+    let moved = admin.store.quarantine(&unreadable, admin.now).await?;
     let done = if moved {
         "moved to the quarantine"
     } else {
@@ -72,7 +72,7 @@ pub(crate) async fn restore(
     let set = set.into_iter().map(|(name, value)| (name, Some(value)));
     let corrections = set.chain(remove.into_iter().map(|name| (name, None))).collect();
     let restored = admin.store.restore_quarantined(item.pk.clone(), item.sk.clone(), corrections);
-    Box::pin(restored).await.map_err(CommandError::Restore)?;
+    restored.await.map_err(CommandError::Restore)?;
     Ok(Done { pk: item.pk, sk: item.sk, result: "moved back to its place" })
 }
 

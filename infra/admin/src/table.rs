@@ -31,7 +31,7 @@ pub(crate) struct Adopted {
 
 pub(crate) async fn adopt(admin: &Admin, table: &str) -> Result<Adopted, OrganizationError> {
     let features = admin.store.adopt_table().await?;
-    let feeds = Box::pin(raise_feeds(admin)).await?;
+    let feeds = raise_feeds(admin).await?;
     Ok(Adopted { table: table.to_owned(), features, feeds })
 }
 

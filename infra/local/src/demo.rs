@@ -161,11 +161,11 @@ impl Demo {
         let has_key = store.find_api_key(live, key.id()).await.map_err(|error| error.to_string())?.is_some();
         if has_company && !has_key {
             if !is_new {
-                let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
+                let deleted = store.delete_organization_data(live.organization, now).await;
                 deleted.map_err(|error| error.to_string())?;
             }
             eprintln!("Creating the demo company ...");
-            Box::pin(company::create(environment, &self.staff()?)).await?;
+            company::create(environment, &self.staff()?).await?;
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +96,7 @@ struct CompanyOptions {
 async fn main() -> ExitCode {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     tracing_subscriber::registry().with(lines).with(shared::runtime::log_filter()).init();
-    match Box::pin(run(Arguments::parse())).await {
+    match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("{sentence}");
@@ -105,7 +106,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> Result<(), String> {
-    let mut interrupted = Box::pin(interrupted()?);
+    let mut interrupted = pin!(interrupted()?);
     let template = Template::parse(TEMPLATE)?;
     let address = arguments.host;
     let listener = listen(address, arguments.port, "--port").await?;
@@ -151,7 +152,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         }
     };
     tokio::select! {
-        created = Box::pin(creation) => {
+        created = creation => {
             created.map_err(|error| format!("The demo data cannot be created: {error}."))?;
         }
         () = &mut interrupted => return Ok(()),
@@ -316,22 +317,18 @@ fn start_jobs(environment: &Environment) -> [JoinHandle<()>; 2] {
 async fn run_tasks_every_second(environment: Environment) {
     for second in 1u64.. {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let run = async {
-            match second % 10 {
-                0 => Box::pin(tasks::run(environment.clone())).await,
-                _ => Box::pin(tasks::run_for(environment.clone(), demo::task_partitions())).await,
-            }
+        let done = match second % 10 {
+            0 => tasks::run(environment.clone()).await,
+            _ => tasks::run_for(environment.clone(), demo::task_partitions()).await,
         };
-        if let Err(error) = Box::pin(run).await {
+        if let Err(error) = done {
             eprintln!("TasksFunction failed: {error}");
         }
-        let run = async {
-            match second % 10 {
-                0 => Box::pin(feed::run(environment.clone())).await,
-                _ => Box::pin(feed::run_for(environment.clone(), demo::tenants())).await,
-            }
+        let done = match second % 10 {
+            0 => feed::run(environment.clone()).await,
+            _ => feed::run_for(environment.clone(), demo::tenants()).await,
         };
-        if let Err(error) = Box::pin(run).await {
+        if let Err(error) = done {
             eprintln!("FeedFunction failed: {error}");
         }
     }
@@ -341,7 +338,7 @@ async fn run_tasks_every_second(environment: Environment) {
 async fn deliver_events_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        if let Err(error) = Box::pin(deliver::run(environment.clone())).await {
+        if let Err(error) = deliver::run(environment.clone()).await {
             eprintln!("DeliverFunction failed: {error}");
         }
     }

@@ -442,9 +442,9 @@ impl Store {
         let partitions = Stage::OPEN
             .map(|stage| keys::applications(tenant, Some(role.id), Some(StageOrStatus::Stage(stage))));
         let [applied, screening, interview, offer] =
-            partitions.each_ref().map(|partition| Box::pin(self.read_page::<Entry>(partition, &first)));
+            partitions.each_ref().map(|partition| self.read_page::<Entry>(partition, &first));
         let reapplied = keys::reapplied_applicants(tenant, role.id);
-        let reapplied = Box::pin(self.read_page::<Applicant>(&reapplied, &first));
+        let reapplied = self.read_page::<Applicant>(&reapplied, &first);
         let (applied, screening, interview, offer, reapplied) =
             tokio::try_join!(applied, screening, interview, offer, reapplied)?;
         let stages = [applied, screening, interview, offer].map(|listed| listed.items);

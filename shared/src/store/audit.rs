@@ -285,8 +285,8 @@ impl Store {
             let period = Period::of(selection, before.last_second());
             let start = Position { second: period.start, id: 0 };
             let left = limit - items.len();
-            let read = self.read_period(tenant, selection, &period, start.max(from), before, left);
-            let (found, has_more) = Box::pin(read).await?;
+            let (found, has_more) =
+                self.read_period(tenant, selection, &period, start.max(from), before, left).await?;
             for mut item in found {
                 if let Some(AttributeValue::S(key)) = item.get(SK) {
                     before = Position::parse(key)?;
@@ -359,8 +359,7 @@ impl Store {
         let most = u32::try_from(limit).unwrap_or(u32::MAX);
         let read = async |shard| {
             let partition = period.partition(tenant, selection, shard);
-            // Four of these futures together would be too large for the stack.
-            Box::pin(self.query(&partition, most, Range::Between { from: &first, to: &last })).await
+            self.query(&partition, most, Range::Between { from: &first, to: &last }).await
         };
         const { assert!(keys::AUDIT_SHARDS == 4, "a page reads every shard") };
         let shards = <[_; 4]>::from(tokio::try_join!(read(0), read(1), read(2), read(3))?);

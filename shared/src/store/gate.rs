@@ -254,6 +254,7 @@ impl Store {
                         (None, _) => return Ok(Attempt::Decided(Verdict::Unknown)),
                         // A replaced access token costs a second write. It must not become a current one again.
                         (Some(replaced @ Sets::Replaced(_)), Sets::Current) => {
+                            // The box is what lets an async function call itself.
                             return Box::pin(self.count_at_gate(presented, &replaced, now)).await;
                         }
                         (Some(_), _) => {}

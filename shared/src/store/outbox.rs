@@ -103,7 +103,7 @@ impl Store {
             let mut is_stale = false;
             for batch in batches(entries) {
                 let (transaction, after, events) = move_entries(tenant, &head, batch, ids, now)?;
-                match Box::pin(self.commit(transaction)).await {
+                match self.commit(transaction).await {
                     Ok(()) => {}
                     Err(CommitError::Store(error)) => return Err(error.into()),
                     Err(_) => {
@@ -139,7 +139,7 @@ impl Store {
             let after = head.raised(RAISE);
             let mut transaction = Transaction::new(tenant);
             transaction.replace_feed_head(&head, &after)?;
-            match Box::pin(self.commit(transaction)).await {
+            match self.commit(transaction).await {
                 Ok(()) => return Ok(after.seq),
                 Err(CommitError::Store(error)) => return Err(error.into()),
                 Err(_) => {}

@@ -58,7 +58,7 @@ impl Store {
             Some(version) => transaction.delete_version(key.clone(), version),
             None => transaction.delete_existing(key.clone()),
         }
-        Box::pin(self.attempt(transaction)).await
+        self.attempt(transaction).await
     }
 
     /// The item with this key, if this release cannot read it.
@@ -114,7 +114,7 @@ impl Store {
         let mut transaction = Transaction::new(tenant_of(&key).unwrap_or(NOBODY));
         transaction.insert(whole);
         transaction.delete_existing(keys::quarantined(&key));
-        if Box::pin(self.attempt(transaction)).await? { Ok(()) } else { Err(RestoreError::Occupied) }
+        if self.attempt(transaction).await? { Ok(()) } else { Err(RestoreError::Occupied) }
     }
 
     /// Deletes an item in quarantine. Returns `false` if there is none.
@@ -122,7 +122,7 @@ impl Store {
         let key = Key { pk, sk };
         let mut transaction = Transaction::new(tenant_of(&key).unwrap_or(NOBODY));
         transaction.delete_existing(keys::quarantined(&key));
-        Box::pin(self.attempt(transaction)).await
+        self.attempt(transaction).await
     }
 
     /// Deletes what a tenant has in quarantine: all, or only what is about an erased candidate.

@@ -635,7 +635,7 @@ impl Store {
         let mut after = i64::MIN;
         // In rare cases the identifier of an entry is in use, or the clock of another function is fast.
         for _ in 0..ENTRY_ATTEMPTS {
-            match Box::pin(self.commit_with_entries(transaction.clone(), &acts, &changes, after)).await {
+            match self.commit_with_entries(transaction.clone(), &acts, &changes, after).await {
                 Err(Refusal::EntryExists) => {}
                 Err(Refusal::TooEarly(stamp)) => after = stamp,
                 Err(Refusal::Error(error)) => return Err(error),

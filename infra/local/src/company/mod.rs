@@ -35,7 +35,7 @@ const POSTS: usize = 6;
 /// Creates the company in both modes of an organization without any data.
 pub async fn create(environment: &Environment, staff: &Staff) -> Result<(), String> {
     let [live, test] = Mode::ALL.map(|mode| create_in(environment, staff, mode));
-    Box::pin(try_join(live, test)).await.map(|_| ()).map_err(|error| error.to_string())
+    try_join(live, test).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
 async fn create_in(environment: &Environment, staff: &Staff, mode: Mode) -> Outcome<()> {
