@@ -7,7 +7,11 @@ use shared::http::page::{FILE_SIZE_SCRIPT, version_of};
 use shared::http::{Error, Html, PublicRequest, Reply};
 
 /// The stylesheet's content.
-pub(crate) const STYLE: &str = include_str!("../style.css");
+pub(crate) const STYLE: &str = concat!(
+    include_str!("../../../shared/style/base.css"),
+    include_str!("../../../shared/style/forms_and_texts.css"),
+    include_str!("../style.css"),
+);
 
 /// Returns the stylesheet's version, a hash of its content. It is part of the stylesheet's URL, so browsers can cache
 /// the file for a year.

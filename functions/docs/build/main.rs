@@ -28,6 +28,11 @@ const FILES: [(&str, &str); 3] = [
     ("reference.js", "text/javascript; charset=utf-8"),
     ("search.json", "application/json"),
 ];
+/// The parts of the stylesheet and of the script.
+const ASSETS: [(&str, &[&str]); 2] = [
+    ("style.css", &["../../shared/style/base.css", "../../shared/style/rolecall.css", "assets/style.css"]),
+    ("reference.js", &["assets/reference.js"]),
+];
 /// The operations of the start page.
 const FIRST: [&str; 2] = ["show_organization", "create_quick_post"];
 
@@ -160,7 +165,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&folder);
     let output = env::var("OUT_DIR")?;
     let output = Path::new(&output);
-    for path in ["openapi.json", "../README.md", "assets"] {
+    for path in ["openapi.json", "../README.md", "assets", "../../shared/style"] {
         println!("cargo::rerun-if-changed={}", folder.join(path).display());
     }
     let document = Document::parse(&fs::read_to_string(folder.join("openapi.json"))?)?;
@@ -170,8 +175,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(output.join("search.json"), &index)?;
     let mut hasher = DefaultHasher::new();
     index.hash(&mut hasher);
-    for name in ["style.css", "reference.js"] {
-        let content = fs::read_to_string(folder.join("assets").join(name))?;
+    for (name, parts) in ASSETS {
+        let contents = parts.iter().map(|part| fs::read_to_string(folder.join(part)));
+        let content = contents.collect::<Result<Vec<_>, _>>()?.concat();
         content.hash(&mut hasher);
         fs::write(output.join(name), content)?;
     }

@@ -9,8 +9,13 @@ use sha2::{Digest, Sha256};
 
 use super::Error;
 
-/// The stylesheet of all pages.
-pub const STYLE: &str = include_str!("../../style/style.css");
+/// The stylesheet of the dashboard and the pages around it.
+pub const STYLE: &str = concat!(
+    include_str!("../../style/base.css"),
+    include_str!("../../style/rolecall.css"),
+    include_str!("../../style/forms_and_texts.css"),
+    include_str!("../../style/style.css"),
+);
 /// The script of the forms that take a file.
 pub const FILE_SIZE_SCRIPT: &str = include_str!("../../style/file_size.js");
 /// The icon of all pages.
