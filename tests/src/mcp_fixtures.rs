@@ -2,7 +2,7 @@
 //! that needs a confirmation.
 
 use mcp::prompts::{Prompt, PromptArgument};
-use mcp::request::{McpRequest, Question, Step};
+use mcp::request::{McpRequest, Question};
 use mcp::resources::ResourceTemplate;
 use mcp::rpc::{Answer, Message};
 use mcp::server::{self, Server};
@@ -166,8 +166,8 @@ async fn create_role(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let question = Question { summary: "Create a role.".to_owned(), action: String::new() };
     let title = request.arguments().get("title").cloned().unwrap_or_default();
     let fields = [("title".to_owned(), title)].into_iter().collect();
-    let step = Step { fields, question: Some(question), ..Step::default() };
-    Ok(ToolResult::structured(request.carry_out(step, roles::create).await?))
+    let call = request.call(None, fields)?;
+    Ok(ToolResult::structured(request.carry_out_confirmed(question, call, roles::create).await?))
 }
 
 fn with_state(request: &McpRequest) -> Result<ToolResult, ToolError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::hiring::moves;
-use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply};
+use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{Role, Stage};
 use shared::store::CommitError;
@@ -126,11 +126,11 @@ async fn move_one(request: &MemberRequest, role: Id, id: Id, seen: Stage, to: St
         Stage::Rejected => ("reason", request.page.form().get("reason")),
         stage => ("stage", stage.as_str()),
     };
-    let fields: Parameters = fields_of(&[("role_id", &role), detail]);
-    let command = Command { id: Some(id), seen: Some(seen.as_str().to_owned()), fields, ..request.command() };
+    let call = request.call(fields_of(&[("role_id", &role), detail]));
+    let call = HandlerCall { id: Some(id), seen: Some(seen.as_str().to_owned()), ..call };
     match to {
-        Stage::Rejected => request.carry_out(command, moves::reject).await.map(drop),
-        _ => request.carry_out(command, moves::advance).await.map(drop),
+        Stage::Rejected => request.carry_out(call, moves::reject).await.map(drop),
+        _ => request.carry_out(call, moves::advance).await.map(drop),
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use shared::hiring::candidates::{CandidatePatch, NewCandidate};
 use shared::hiring::{candidates, notes, resumes};
-use shared::http::{ApiRequest, Command, Error, Html, Input, MemberRequest, Parameters, Reply, entity_tag};
+use shared::http::{
+    ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
+};
 use shared::id::Id;
 use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
 use shared::resources;
@@ -30,12 +32,12 @@ pub(crate) async fn new(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 
 /// Adds a candidate.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let (command, file) = (request.command(), checked_file(&request));
+    let (call, file) = (request.call(request.fields()), checked_file(&request));
     let created = match &file {
         Err(wrong) => {
-            request.carry_out(command, async |call: ApiRequest<NewCandidate>| refuse(&call, *wrong)).await
+            request.carry_out(call, async |call: ApiRequest<NewCandidate>| refuse(&call, *wrong)).await
         }
-        Ok(_) => request.carry_out(command, candidates::create).await,
+        Ok(_) => request.carry_out(call, candidates::create).await,
     };
     match created {
         Ok(reply) => {
@@ -71,10 +73,10 @@ async fn finish(
 ) -> Result<Reply<Html>, Error> {
     let page = candidate_path(request, id);
     let Some(file) = file else { return Ok(notice.redirect_to(&page)) };
-    let form = request.command();
-    let key = if form.key.is_empty() { form.key } else { format!("{} {}", form.key, file.digest()) };
-    let command = Command { id: Some(id), key, seen: None, fields: Parameters::default() };
-    match request.carry_out(command, async |call| resumes::upload(call, &file).await).await {
+    let call = request.call(Parameters::default());
+    let key = call.key.map(|key| format!("{key} {}", file.digest()));
+    let call = HandlerCall { id: Some(id), key, seen: None, ..call };
+    match request.carry_out(call, async |call| resumes::upload(call, &file).await).await {
         Ok(_) => Ok(notice.redirect_to(&page)),
         Err(Error::Upstream { .. }) => Ok(Alert::ResumeNotSaved.redirect_to(&page)),
         Err(error) => Err(error),
@@ -108,20 +110,17 @@ pub(crate) async fn edit(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 
 /// Saves a candidate.
 pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let mut command = request.command();
-    let file = checked_file(&request);
+    let (fields, file) = (request.fields(), checked_file(&request));
     let has_file = request.page.file().is_some();
     // A form that shows no link to a resume file leaves the file as it is. A new file replaces the link.
-    if has_file || (command.fields.get("resume_url").is_empty() && command.fields.get("resume") == "file") {
-        command.fields = without(&command.fields, &["resume", "resume_url"]);
-    } else {
-        command.fields = without(&command.fields, &["resume"]);
-    }
+    let omits_link = has_file || (fields.get("resume_url").is_empty() && fields.get("resume") == "file");
+    let others: &[_] = if omits_link { &["resume", "resume_url"] } else { &["resume"] };
+    let call = request.call(without(&fields, others));
     let saved = match &file {
         Err(wrong) => {
-            request.carry_out(command, async |call: ApiRequest<CandidatePatch>| refuse(&call, *wrong)).await
+            request.carry_out(call, async |call: ApiRequest<CandidatePatch>| refuse(&call, *wrong)).await
         }
-        Ok(_) => request.carry_out(command, candidates::update).await,
+        Ok(_) => request.carry_out(call, candidates::update).await,
     };
     match saved {
         Ok(_) => finish(&request, request.context.id()?, file.ok().flatten(), Notice::CandidateSaved).await,
@@ -201,7 +200,7 @@ pub(crate) async fn new_application(request: Arc<MemberRequest>) -> Result<Reply
 
 /// Adds an application for another role.
 pub(crate) async fn apply(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    match request.carry_out(request.command(), candidates::apply).await {
+    match request.carry_out(request.call(request.fields()), candidates::apply).await {
         Ok(_) => Ok(Notice::Applied.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => application_form(&request).await?.show_again(&request, error),
     }
@@ -240,7 +239,7 @@ async fn open_roles(request: &MemberRequest, none: &str) -> Result<FieldKind, Er
 /// Adds a note.
 pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let id = request.context.id()?;
-    match request.carry_out(request.command(), notes::create_note).await {
+    match request.carry_out(request.call(request.fields()), notes::create_note).await {
         Ok(_) => Ok(Notice::NoteAdded.redirect_to(&candidate_path(&request, id))),
         Err(error) => {
             let form = Form {
@@ -262,6 +261,6 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
 
 /// Deletes a note.
 pub(crate) async fn delete_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    request.carry_out(request.command(), notes::delete_note).await?;
+    request.carry_out(request.call(request.fields()), notes::delete_note).await?;
     Ok(Notice::NoteDeleted.redirect_to(&candidate_path(&request, request.context.id()?)))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::hiring::consents;
-use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Consent, ConsentPurpose};
 use shared::store::Paging;
@@ -70,9 +70,8 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 
 /// Records that a candidate gave, refused or withdrew a consent.
 pub(crate) async fn record(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let command = request.command();
-    let fields = dates::zone(&request).in_utc(&command.fields, &["obtained_at"]);
-    match request.carry_out(Command { fields, ..command }, consents::create_consent).await {
+    let fields = dates::zone(&request).in_utc(&request.fields(), &["obtained_at"]);
+    match request.carry_out(request.call(fields), consents::create_consent).await {
         Ok(_) => Ok(Notice::ConsentRecorded.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => form(&request).await?.show_again(&request, error),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::hiring::moves;
-use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Stage};
 
@@ -56,18 +56,17 @@ impl Requested {
         if !is_undo && !self.to.is_end() {
             fields.push(("stage", self.to.as_str()));
         }
-        let command = Command {
+        let call = HandlerCall {
             id: Some(self.candidate),
             seen: Some(self.seen.as_str().to_owned()),
-            fields: fields_of(&fields),
-            ..request.command()
+            ..request.call(fields_of(&fields))
         };
         match (self.seen, self.to) {
-            (Stage::Rejected, _) => request.carry_out(command, moves::unreject).await.map(drop),
-            (Stage::Hired, _) => request.carry_out(command, moves::unhire).await.map(drop),
-            (_, Stage::Rejected) => request.carry_out(command, moves::reject).await.map(drop),
-            (_, Stage::Hired) => request.carry_out(command, moves::hire).await.map(drop),
-            _ => request.carry_out(command, moves::advance).await.map(drop),
+            (Stage::Rejected, _) => request.carry_out(call, moves::unreject).await.map(drop),
+            (Stage::Hired, _) => request.carry_out(call, moves::unhire).await.map(drop),
+            (_, Stage::Rejected) => request.carry_out(call, moves::reject).await.map(drop),
+            (_, Stage::Hired) => request.carry_out(call, moves::hire).await.map(drop),
+            _ => request.carry_out(call, moves::advance).await.map(drop),
         }
     }
 

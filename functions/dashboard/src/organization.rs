@@ -57,11 +57,10 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 }
 
 async fn save(request: &MemberRequest, before: &OrganizationSettings) -> Result<(), Error> {
-    let command = request.command();
-    let Values { country, time_zone, contact_email } = command.input()?;
+    let Values { country, time_zone, contact_email } = request.input()?;
     // A form that is sent twice changes nothing the second time.
     let Some(after) = before.change(country, time_zone, contact_email) else { return Ok(()) };
-    if command.seen.is_some_and(|seen| seen != before.version.to_string()) {
+    if request.page.form().non_empty("seen").is_some_and(|seen| seen != before.version.to_string()) {
         return Err(Error::PreconditionFailed);
     }
     let mut transaction = request.transaction();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::hiring::{erasure, export};
-use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::CandidateRecord;
 
 use crate::form_page::{Field, FieldKind, Form, fields_of};
@@ -13,8 +13,7 @@ use crate::messages::{Alert, Notice};
 /// Sends everything that is stored about a candidate as a file.
 pub(crate) async fn download(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let id = request.context.id()?;
-    let command = Command { id: Some(id), key: String::new(), seen: None, fields: fields_of(&[]) };
-    let reply = request.carry_out(command, export::export).await?;
+    let reply = request.carry_out(request.call(fields_of(&[])), export::export).await?;
     Ok(reply.download(&format!("candidate-{id}.json")))
 }
 
@@ -25,9 +24,7 @@ pub(crate) async fn ask_to_erase(request: Arc<MemberRequest>) -> Result<Reply<Ht
 
 /// Erases a candidate.
 pub(crate) async fn erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let mut command = request.command();
-    command.fields = fields_of(&[]);
-    match request.carry_out(command, erasure::erase).await {
+    match request.carry_out(request.call(fields_of(&[])), erasure::erase).await {
         Ok(_) => Ok(Notice::Erased.redirect_to("/dashboard/candidates")),
         Err(Error::LegalHold) => {
             Ok(Alert::OnHold.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
@@ -61,13 +58,11 @@ pub(crate) async fn ask_to_hold(request: Arc<MemberRequest>) -> Result<Reply<Htm
 /// Sets or lifts a legal hold.
 pub(crate) async fn hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let path = format!("/dashboard/candidates/{}", request.context.id()?);
-    let mut command = request.command();
-    if command.fields.get("action") == "lift" {
-        command.fields = fields_of(&[]);
-        request.carry_out(command, erasure::lift_legal_hold).await?;
+    if request.page.form().get("action") == "lift" {
+        request.carry_out(request.call(fields_of(&[])), erasure::lift_legal_hold).await?;
         return Ok(Notice::HoldLifted.redirect_to(&path));
     }
-    match request.carry_out(command, erasure::set_legal_hold).await {
+    match request.carry_out(request.call(request.fields()), erasure::set_legal_hold).await {
         Ok(_) => Ok(Notice::HoldSet.redirect_to(&path)),
         Err(error) => hold_form(&find(&request).await?).show_again(&request, error),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::hiring::{postings, quick_post, roles};
-use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply, entity_tag};
+use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag};
 use shared::model::{self, Country, EmploymentType, Posting, PostingContent, RemotePolicy, Role, Text};
 use shared::resources;
 use shared::resources::role::RolePatch;
@@ -23,15 +23,14 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
 
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let command = request.command();
     if is_preview(&request) {
-        return match command.input::<quick_post::QuickPost>() {
+        return match request.input::<quick_post::QuickPost>() {
             Ok(job) => quick_post_form().show_preview(&request, JobPreview::of(&job.role, &job.job_posting)),
             Err(error) => quick_post_form().show_again(&request, error),
         };
     }
-    let is_draft = command.fields.get("publish") == "false";
-    match request.carry_out(command, quick_post::create).await {
+    let is_draft = request.page.form().get("publish") == "false";
+    match request.carry_out(request.call(request.fields()), quick_post::create).await {
         Ok(reply) => {
             let path = reply
                 .created_id()
@@ -75,7 +74,7 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
     if is_preview(&request) {
         let (role, posting) = find_role_and_posting(&request).await?;
         let form = role_form(&request, &role)?;
-        let edited = request.command().input::<RolePatch>().and_then(|patch| {
+        let edited = request.input::<RolePatch>().and_then(|patch| {
             let mistake = || Error::Validation(vec!["salary_min must be at most salary_max".to_owned()]);
             patch.apply(role.content).ok_or_else(mistake)
         });
@@ -84,7 +83,7 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
             Err(error) => form.show_again(&request, error),
         };
     }
-    match request.carry_out(request.command(), roles::update).await {
+    match request.carry_out(request.call(request.fields()), roles::update).await {
         Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
         Err(error) => role_form(&request, &find_role(&request).await?)?.show_again(&request, error),
     }
@@ -162,22 +161,21 @@ pub(crate) async fn edit_posting(request: Arc<MemberRequest>) -> Result<Reply<Ht
 /// Creates or saves a role's posting.
 pub(crate) async fn save_posting(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let role = find_role(&request).await?;
-    let command = request.command();
     if is_preview(&request) {
         let form = posting_form(&request).await?;
-        return match command.input::<PostingContent>() {
+        return match request.input::<PostingContent>() {
             Ok(posting) => form.show_preview(&request, JobPreview::of(&role.content, &posting)),
             Err(error) => form.show_again(&request, error),
         };
     }
     let saved = if let Some(link) = &role.posting {
-        let command = Command { id: Some(link.id), ..command };
-        request.carry_out(command, postings::update).await.map(drop)
+        let call = HandlerCall { id: Some(link.id), ..request.call(request.fields()) };
+        request.carry_out(call, postings::update).await.map(drop)
     } else {
         let in_object = |(name, value): (&str, &str)| (format!("job_posting.{name}"), value.to_owned());
         let role_id = ("role_id".to_owned(), role.id.to_string());
-        let fields: Parameters = command.fields.iter().map(in_object).chain([role_id]).collect();
-        request.carry_out(Command { fields, ..command }, postings::create).await.map(drop)
+        let fields: Parameters = request.fields().iter().map(in_object).chain([role_id]).collect();
+        request.carry_out(request.call(fields), postings::create).await.map(drop)
     };
     match saved {
         Ok(()) => Ok(Notice::PostingSaved.redirect_to(&format!("/dashboard/roles/{}", role.id))),

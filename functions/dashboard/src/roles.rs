@@ -261,19 +261,16 @@ const fn actions(status: RoleStatus) -> &'static [(&'static str, &'static str)] 
 /// Changes a role's status. A draft is published together with its posting, if it has one.
 pub(crate) async fn change_status(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let path = format!("/dashboard/roles/{}", request.context.id()?);
-    let mut command = request.command();
-    let action = command.fields.get("action").to_owned();
-    let job_posting = command.fields.get("job_posting").to_owned();
-    command.fields = fields_of(&[]);
-    let (done, notice) = match action.as_str() {
+    let (form, call) = (request.page.form(), request.call(fields_of(&[])));
+    let (done, notice) = match form.get("action") {
         "publish" => {
-            command.fields = fields_of(&[("job_posting", &job_posting)]);
-            (request.carry_out(command, roles::publish).await, Notice::RolePublished)
+            let call = request.call(fields_of(&[("job_posting", form.get("job_posting"))]));
+            (request.carry_out(call, roles::publish).await, Notice::RolePublished)
         }
-        "pause" => (request.carry_out(command, roles::pause).await, Notice::RolePaused),
-        "resume" => (request.carry_out(command, roles::resume).await, Notice::RoleResumed),
-        "close" => (request.carry_out(command, roles::close).await, Notice::RoleClosed),
-        "reopen" => (request.carry_out(command, roles::reopen).await, Notice::RoleReopened),
+        "pause" => (request.carry_out(call, roles::pause).await, Notice::RolePaused),
+        "resume" => (request.carry_out(call, roles::resume).await, Notice::RoleResumed),
+        "close" => (request.carry_out(call, roles::close).await, Notice::RoleClosed),
+        "reopen" => (request.carry_out(call, roles::reopen).await, Notice::RoleReopened),
         _ => return Err(unknown_action()),
     };
     redirect(done.map(drop), notice, &path)
@@ -281,14 +278,13 @@ pub(crate) async fn change_status(request: Arc<MemberRequest>) -> Result<Reply<H
 
 /// Publishes or unpublishes a posting.
 pub(crate) async fn change_posting_status(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let mut command = request.command();
-    let (action, role) = (command.fields.get("action").to_owned(), command.fields.get("role").parse::<u64>());
+    let (form, call) = (request.page.form(), request.call(fields_of(&[])));
+    let role = form.get("role").parse::<u64>();
     let path =
         role.map_or_else(|_| "/dashboard/postings".to_owned(), |role| format!("/dashboard/roles/{role}"));
-    command.fields = fields_of(&[]);
-    let (done, notice) = match action.as_str() {
-        "publish" => (request.carry_out(command, postings::publish).await, Notice::PostingPublished),
-        "unpublish" => (request.carry_out(command, postings::unpublish).await, Notice::PostingUnpublished),
+    let (done, notice) = match form.get("action") {
+        "publish" => (request.carry_out(call, postings::publish).await, Notice::PostingPublished),
+        "unpublish" => (request.carry_out(call, postings::unpublish).await, Notice::PostingUnpublished),
         _ => return Err(unknown_action()),
     };
     redirect(done.map(drop), notice, &path)

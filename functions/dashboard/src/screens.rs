@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::hiring::screens;
-use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
 
 use crate::candidate_list::{candidate_path, in_list};
@@ -111,9 +111,8 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 
 /// Invites a candidate.
 pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let command = request.command();
-    let fields = dates::zone(&request).in_utc(&command.fields, &TIMES);
-    match request.carry_out(Command { fields, ..command }, screens::invite_screen).await {
+    let fields = dates::zone(&request).in_utc(&request.fields(), &TIMES);
+    match request.carry_out(request.call(fields), screens::invite_screen).await {
         Ok(_) => Ok(Notice::Invited.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => form(&request).await?.show_again(&request, error),
     }
@@ -162,13 +161,11 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
 
 /// Cancels a voice screen whose conversation has not begun.
 pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let mut command = request.command();
-    let path = match command.fields.get("candidate").parse() {
+    let path = match request.page.form().get("candidate").parse() {
         Ok(candidate) => candidate_path(&request, candidate),
         Err(_) => format!("/dashboard/screens/{}", request.context.id()?),
     };
-    command.fields = fields_of(&[]);
-    match request.carry_out(command, screens::cancel).await {
+    match request.carry_out(request.call(fields_of(&[])), screens::cancel).await {
         Ok(_) => Ok(Notice::ScreenCancelled.redirect_to(&path)),
         Err(Error::InvalidTransition(_)) => Ok(Alert::StatusChanged.redirect_to(&path)),
         Err(error) => Err(error),

@@ -125,13 +125,11 @@ impl Submissions {
 /// Accepts or dismisses what forms have offered to an application.
 pub(crate) async fn decide(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let path = candidate_path(&request, request.context.id()?);
-    let mut command = request.command();
-    let action = command.fields.get("action").to_owned();
-    let application = command.fields.get("application_id").to_owned();
-    command.fields = fields_of(&[("application_id", &application)]);
-    let (done, notice) = match action.as_str() {
-        "accept" => (request.carry_out(command, submissions::accept_offered).await, Notice::OfferAccepted),
-        "dismiss" => (request.carry_out(command, submissions::dismiss_offered).await, Notice::OfferDismissed),
+    let form = request.page.form();
+    let call = request.call(fields_of(&[("application_id", form.get("application_id"))]));
+    let (done, notice) = match form.get("action") {
+        "accept" => (request.carry_out(call, submissions::accept_offered).await, Notice::OfferAccepted),
+        "dismiss" => (request.carry_out(call, submissions::dismiss_offered).await, Notice::OfferDismissed),
         _ => return Err(Error::BadRequest("The form must name an action that the page offers".to_owned())),
     };
     match done {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::hiring::webhooks;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
-use shared::http::{Command, Error, Html, MemberRequest, Reply, entity_tag};
+use shared::http::{Error, Html, MemberRequest, Reply, entity_tag};
 use shared::model::{Attempt, Delivery, DeliveryStatus, EndpointStatus, WebhookEndpoint};
 use shared::resources::webhook;
 use shared::secret::Secret;
@@ -15,7 +15,7 @@ use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{Pager, Place, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
-use crate::webhooks::{FormValues, PATH, TypeChoice, command, problems_of, reason_of};
+use crate::webhooks::{FormValues, PATH, TypeChoice, fields, problems_of, reason_of};
 
 #[derive(Template)]
 #[template(path = "webhook_endpoint.html")]
@@ -117,12 +117,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Saves an endpoint, or enables or disables it.
 pub(crate) async fn update(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     // The buttons send only the status.
-    let (command, values, notice) = match request.page.form().get("status") {
-        "enabled" => (request.command(), None, Notice::WebhookEnabled),
-        "disabled" => (request.command(), None, Notice::WebhookDisabled),
-        _ => (command(&request), Some(FormValues::submitted(&request)), Notice::WebhookSaved),
+    let (fields, values, notice) = match request.page.form().get("status") {
+        "enabled" => (request.fields(), None, Notice::WebhookEnabled),
+        "disabled" => (request.fields(), None, Notice::WebhookDisabled),
+        _ => (fields(&request), Some(FormValues::submitted(&request)), Notice::WebhookSaved),
     };
-    match request.carry_out(command, webhooks::update).await {
+    match request.carry_out(request.call(fields), webhooks::update).await {
         Ok(_) => Ok(notice.redirect_to(&path_of(&request)?)),
         Err(error) => {
             let (status, problems) = problems_of(error)?;
@@ -134,7 +134,7 @@ pub(crate) async fn update(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 /// Replaces the secret and the key pair, and shows the secret once. A form that is sent again replaces nothing and gets the
 /// same page.
 pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    match request.carry_out(without_fields(&request), webhooks::rotate_secret).await {
+    match request.carry_out(request.call(fields_of(&[])), webhooks::rotate_secret).await {
         Ok(reply) => {
             let secret = Some(webhooks::secret_in(&reply)?);
             page(&request, Addition { secret, ..Addition::default() }).await
@@ -148,25 +148,25 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 
 /// Deletes an endpoint.
 pub(crate) async fn delete(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    request.carry_out(without_fields(&request), webhooks::delete).await?;
+    request.carry_out(request.call(fields_of(&[])), webhooks::delete).await?;
     Ok(Notice::WebhookDeleted.redirect_to(PATH))
 }
 
 /// Sends a test.
 pub(crate) async fn ping(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let done = request.carry_out(without_fields(&request), webhooks::ping).await;
+    let done = request.carry_out(request.call(fields_of(&[])), webhooks::ping).await;
     redirect(&request, done.map(drop), Notice::WebhookPinged)
 }
 
 /// Sends an event again.
 pub(crate) async fn redeliver(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let done = request.carry_out(without_fields(&request), webhooks::redeliver).await;
+    let done = request.carry_out(request.call(fields_of(&[])), webhooks::redeliver).await;
     redirect(&request, done.map(drop), Notice::WebhookRedelivering)
 }
 
 /// Sends the events after a position again.
 pub(crate) async fn replay(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let done = request.carry_out(request.command(), webhooks::replay).await;
+    let done = request.carry_out(request.call(request.fields()), webhooks::replay).await;
     let problems = match done {
         Err(Error::CursorExpired) => {
             let sentence = "The event number is older than 30 days, or beyond the newest event.".to_owned();
@@ -176,11 +176,6 @@ pub(crate) async fn replay(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         done => return redirect(&request, done.map(drop), Notice::WebhookReplaying),
     };
     Ok(page(&request, Addition { problems, ..Addition::default() }).await?.with_status(422))
-}
-
-/// The change that a form without fields of its own requests.
-fn without_fields(request: &MemberRequest) -> Command {
-    Command { fields: fields_of(&[]), ..request.command() }
 }
 
 fn redirect(request: &MemberRequest, done: Result<(), Error>, notice: Notice) -> Result<Reply<Html>, Error> {

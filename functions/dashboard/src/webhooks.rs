@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::hiring::webhooks;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
-use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply};
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{DisabledReason, EndpointStatus, EventType, Text, WebhookEndpoint};
 use shared::secret::Secret;
 use shared::store::Paging;
@@ -113,15 +113,13 @@ impl FormValues {
     }
 }
 
-/// The change that the form of an endpoint requests. A browser sends only the boxes that are ticked.
-pub(crate) fn command(request: &MemberRequest) -> Command {
-    let command = request.command();
-    let values = FormValues::submitted(request);
-    let others = command.fields.iter().filter(|(name, _)| !["types", "hmac"].contains(name));
+/// The fields of the form of an endpoint. A browser sends only the boxes that are ticked.
+pub(crate) fn fields(request: &MemberRequest) -> Parameters {
+    let (sent, values) = (request.fields(), FormValues::submitted(request));
+    let others = sent.iter().filter(|(name, _)| !["types", "hmac"].contains(name));
     let others = others.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let ticked = [("types", values.types.join(",")), ("hmac", values.hmac.to_string())];
-    let fields: Parameters = others.chain(ticked.map(|(name, value)| (name.to_owned(), value))).collect();
-    Command { fields, ..command }
+    others.chain(ticked.map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
 /// The status of the page and what is wrong, after a change was not made. Fails if the form is not the reason.
@@ -168,7 +166,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 
 /// Adds an endpoint and shows its secret once. A form that is sent again adds nothing and gets the same page.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    match request.carry_out(command(&request), webhooks::create).await {
+    match request.carry_out(request.call(fields(&request)), webhooks::create).await {
         Ok(reply) => {
             let id = reply.created_id().ok_or(Error::NotFound)?.get();
             let added = AddedEndpoint { id, secret: webhooks::secret_in(&reply)? };

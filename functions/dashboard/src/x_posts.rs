@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::hiring::x_posts;
-use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Metrics, Post, Style};
 use shared::store::Paging;
 
@@ -42,11 +42,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Posts a job.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let id = request.context.id()?;
-    let mut command = request.command();
-    let posting = ("job_posting_id".to_owned(), id.to_string());
-    let fields = command.fields.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    command.fields = fields.chain([posting]).collect::<Parameters>();
-    match request.carry_out(command, x_posts::post_job).await {
+    let (fields, posting) = (request.fields(), ("job_posting_id".to_owned(), id.to_string()));
+    let fields = fields.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let call = request.call(fields.chain([posting]).collect());
+    match request.carry_out(call, x_posts::post_job).await {
         Ok(_) => Ok(Notice::PostedToX.redirect_to(&format!("/dashboard/postings/{id}/x"))),
         Err(error) => Ok(page(&request, Some(Refusal::of(error)?.text())).await?.with_status(422)),
     }

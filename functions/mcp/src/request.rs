@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared::clock::later;
-use shared::http::{ApiRequest, Error, Order, Reply, RequestContext};
+use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput};
 use shared::id::Id;
-use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
+use shared::model::{Actor, Organization, Scopes, Tenant};
 use shared::secret::Secret;
 use shared::store::StoreError;
 use shared::token_encryption::EncryptedToken;
@@ -30,21 +30,7 @@ pub struct McpRequest {
     state: Option<String>,
 }
 
-/// What a tool asks the handler of an API route to do.
-#[derive(Clone, Default)]
-pub struct Step {
-    /// The resource that the step is about, which the route has in its path.
-    pub id: Option<Id>,
-    /// The input of the API route, by the names of its fields.
-    pub fields: Map<String, Value>,
-    /// How the audit log calls the read, if the reply has the data of people.
-    pub reading: Option<AuditAction>,
-    /// What a member must confirm first.
-    pub question: Option<Question>,
-}
-
-/// The question whether a step may happen.
-#[derive(Clone)]
+/// The question whether a call of a handler may happen.
 pub struct Question {
     /// What happens, without any text of a stranger.
     pub summary: String,
@@ -136,38 +122,48 @@ impl McpRequest {
         self.responses.get(name)
     }
 
-    /// Carries out a step with the handler of an API route: the same rules, receipts and entries in the audit log.
+    /// A call of the handler of an API route: the resource that the route has in its path, and the fields of its input.
     ///
-    /// The argument `idempotency_key` is the key of the step. A tool with several changes in one call must not use it.
-    pub async fn carry_out<I, O, H, F>(&self, step: Step, handler: H) -> Result<Value, ToolError>
+    /// The argument `idempotency_key` is the key of the call. A tool with several changes in one call must not use it.
+    pub fn call(&self, id: Option<Id>, fields: Map<String, Value>) -> Result<HandlerCall, ToolError> {
+        let input = SentInput::Arguments { tool: self.name, fields };
+        let key = self.idempotency_key()?;
+        Ok(HandlerCall { id, input, key, seen: None, confirmed: None, reading: None })
+    }
+
+    /// Calls the handler of an API route: the same rules, receipts and entries in the audit log.
+    pub async fn carry_out<I, O, H, F>(&self, call: HandlerCall, handler: H) -> Result<Value, ToolError>
     where
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let mut confirmed = None;
-        if let Some(question) = &step.question {
-            // A step that happened must not be confirmed again.
-            if let Some(reply) = self.find_reply(&step).await? {
-                return Ok(reply);
-            }
-            confirmed = Some(self.confirm(question).await?);
-        }
-        let order = Order { confirmed, ..self.order(step)? };
-        // On the heap, because the future has those of the handler and its transaction.
-        let reply = Box::pin(self.request.carry_out(order, handler)).await?;
+        let reply = self.request.carry_out(call, handler).await?;
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
     }
 
-    /// The stored reply, if the step was carried out before with the same idempotency key.
-    pub async fn find_reply(&self, step: &Step) -> Result<Option<Value>, ToolError> {
-        let reply = self.request.find_reply(self.order(step.clone())?).await?;
-        Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
+    /// Calls the handler after a member has confirmed it.
+    pub async fn carry_out_confirmed<I, O, H, F>(
+        &self,
+        question: Question,
+        call: HandlerCall,
+        handler: H,
+    ) -> Result<Value, ToolError>
+    where
+        H: FnOnce(ApiRequest<I>) -> F,
+        F: Future<Output = Result<Reply<O>, Error>>,
+    {
+        // A call that happened must not be confirmed again.
+        if let Some(reply) = self.find_reply(&call).await? {
+            return Ok(reply);
+        }
+        let confirmed = Some(self.confirm(&question).await?);
+        self.carry_out(HandlerCall { confirmed, ..call }, handler).await
     }
 
-    fn order(&self, step: Step) -> Result<Order, ToolError> {
-        let Step { id, fields, reading, question: _ } = step;
-        let idempotency_key = self.idempotency_key()?;
-        Ok(Order { tool: self.name, id, fields, idempotency_key, confirmed: None, reading })
+    /// The stored reply, if the handler was called before with the same idempotency key.
+    pub async fn find_reply(&self, call: &HandlerCall) -> Result<Option<Value>, ToolError> {
+        let reply = self.request.find_reply(call.clone()).await?;
+        Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
     }
 
     fn idempotency_key(&self) -> Result<Option<String>, ToolError> {

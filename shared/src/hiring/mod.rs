@@ -1,7 +1,6 @@
 //! API handlers that the dashboard and the MCP tools share: the rules of hiring.
 //!
-//! The dashboard calls them with a member's form in place of a JSON body (`MemberRequest::carry_out`), and a tool with its
-//! arguments (`ApiRequest::carry_out`).
+//! The dashboard calls them with a member's form in place of a JSON body, and a tool with its arguments (`HandlerCall`).
 
 mod candidate;
 pub mod candidate_detail;

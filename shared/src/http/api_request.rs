@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
@@ -13,12 +12,12 @@ use super::context::RequestContext;
 use super::fields::{read_body, read_form, read_query};
 use super::idempotency::IdempotencyKey;
 use super::reply::{List, PATH, QUERY, etag, json};
-use super::{Collection, Error, Fields, Input, Parameters, Reply, cursor, headers};
+use super::{Collection, Error, Fields, HandlerCall, Input, Reply, SentInput, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
 use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
-use crate::store::{CommitError, Confirmed, Listed, Paging, StoreError, Transaction};
+use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
 /// A request that the gate admitted, or a form of a member.
 pub(super) struct AdmittedRequest {
@@ -29,31 +28,7 @@ pub(super) struct AdmittedRequest {
     /// The scopes of the credential; all scopes, if a member sent a form.
     pub(super) scopes: Scopes,
     pub(super) idempotency_key: Option<IdempotencyKey>,
-    /// The resource that the request is about.
-    pub(super) id: Option<Id>,
-    pub(super) body: SentBody,
-    /// The member's confirmation of the change, if it needs one.
-    pub(super) confirmed: Option<Confirmed>,
-}
-
-/// The input as it was sent.
-pub(super) enum SentBody {
-    /// A JSON body; empty if there is none.
-    Json(String),
-    /// The input of an [`Order`](super::Order).
-    Order {
-        /// The name of the tool that gives the order.
-        tool: &'static str,
-        /// The fields of the input.
-        fields: Map<String, Json>,
-    },
-    /// A member's form.
-    Form {
-        /// The fields of the input.
-        fields: Parameters,
-        /// The version of the resource that the member saw: its entity tag, or its stage.
-        seen: Option<String>,
-    },
+    pub(super) call: HandlerCall,
 }
 
 /// A request with an API credential, for a route that takes an `I`.
@@ -115,27 +90,18 @@ impl Value for Cursor {
     }
 }
 
-impl SentBody {
-    fn seen(&self) -> Option<&str> {
-        match self {
-            Self::Json(_) | Self::Order { .. } => None,
-            Self::Form { seen, .. } => seen.as_deref(),
-        }
-    }
-}
-
 impl AdmittedRequest {
     /// The list that a cursor is bound to: tenant, path and filters.
     fn list(&self) -> String {
         let is_filter = |name: &str| name != "limit" && name != "cursor";
         let tenant = self.organization.tenant();
-        match &self.body {
-            SentBody::Order { tool, fields } => {
+        match &self.call.input {
+            SentInput::Arguments { tool, fields } => {
                 let mut filters: Vec<_> = fields.iter().filter(|(name, _)| is_filter(name)).collect();
                 filters.sort_unstable_by_key(|(name, _)| *name);
-                format!("{tenant} {tool} {:?} {filters:?}", self.id)
+                format!("{tenant} {tool} {:?} {filters:?}", self.call.id)
             }
-            SentBody::Json(_) | SentBody::Form { .. } => {
+            SentInput::Json(_) | SentInput::Form(_) => {
                 let mut filters: Vec<_> =
                     self.context.query_parameters().filter(|(name, _)| is_filter(name)).collect();
                 filters.sort_unstable();
@@ -178,9 +144,9 @@ impl<I> ApiRequest<I> {
 
     /// The JSON body as it was sent; empty for other bodies.
     pub fn json(&self) -> &str {
-        match &self.admitted.body {
-            SentBody::Json(body) => body,
-            SentBody::Order { .. } | SentBody::Form { .. } => "",
+        match &self.admitted.call.input {
+            SentInput::Json(body) => body,
+            SentInput::Form(_) | SentInput::Arguments { .. } => "",
         }
     }
 
@@ -196,8 +162,7 @@ impl<I> ApiRequest<I> {
 
     /// Records that the caller read a resource, on a route that is not for reading.
     pub async fn record_reading(&self, action: AuditAction, id: Id) -> Result<(), Error> {
-        let actor = self.context.origin.actor();
-        if actor.is_some_and(|actor| action.is_recorded_for(actor.kind)) {
+        if self.admitted.records(action) {
             let target = action.resource().map(|kind| AuditTarget::of(kind, id));
             self.context.store().record(self.tenant(), action, target, None).await?;
         }
@@ -216,14 +181,14 @@ impl<I> ApiRequest<I> {
 
     /// The resource that the request is about. Fails with 404 if the path has no identifier.
     pub fn id(&self) -> Result<Id, Error> {
-        self.admitted.id.ok_or(Error::NotFound)
+        self.admitted.call.id.ok_or(Error::NotFound)
     }
 
     /// Fails with 412 if `If-Match`, or the version that a member saw, does not match the stored resource, `current`.
     pub fn check_precondition(&self, current: &impl Serialize) -> Result<(), Error> {
         let tag = etag(&json(current)?);
-        let matches = match self.admitted.body.seen() {
-            Some(seen) => seen == tag,
+        let matches = match &self.admitted.call.seen {
+            Some(seen) => *seen == tag,
             None => headers::if_match(self.context.headers(), &tag)?,
         };
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
@@ -231,7 +196,7 @@ impl<I> ApiRequest<I> {
 
     /// Fails with 412 if a member saw another stage than `current`.
     pub fn check_stage(&self, current: &str) -> Result<(), Error> {
-        let matches = self.admitted.body.seen().is_none_or(|seen| seen == current);
+        let matches = self.admitted.call.seen.as_ref().is_none_or(|seen| seen == current);
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
     }
 
@@ -263,11 +228,11 @@ impl<I: Input> ApiRequest<I> {
     /// Every handler calls this, even one without input, so that unknown fields are rejected.
     pub fn input(&self) -> Result<I, Error> {
         let query = self.context.query_parameters();
-        match &self.admitted.body {
-            SentBody::Form { fields, .. } => read_form(fields),
-            SentBody::Order { fields, .. } => read_body(&json(fields)?, std::iter::empty()),
-            SentBody::Json(_) if self.context.route.starts_with("GET ") => read_query(query),
-            SentBody::Json(body) => read_body(body, query),
+        match &self.admitted.call.input {
+            SentInput::Form(fields) => read_form(fields),
+            SentInput::Arguments { fields, .. } => read_body(&json(fields)?, std::iter::empty()),
+            SentInput::Json(_) if self.context.route.starts_with("GET ") => read_query(query),
+            SentInput::Json(body) => read_body(body, query),
         }
     }
 }

@@ -7,18 +7,15 @@ use futures_util::future::BoxFuture;
 use lambda_http::http::header::AUTHORIZATION;
 use serde_json::value::RawValue;
 
-use super::api_request::{AdmittedRequest, SentBody};
+use super::answering::recorded;
+use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
-use super::idempotency::IdempotencyKey;
-use super::{Error, MemberRequest, PageRequest, Reply, headers};
+use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers};
 use crate::auth::{Caller, CredentialError};
-use crate::id::Id;
-use crate::model::{
-    Audience, AuditAction, AuditActor, AuditTarget, Day, MemberRole, Organization, Scopes, Tenant,
-};
-use crate::store::{Holder, HolderDetails, StoreError, Verdict};
+use crate::model::{Audience, AuditAction, AuditActor, Day, MemberRole, Organization, Scopes, Tenant};
+use crate::store::{Holder, HolderDetails, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
 const MAX_BODY: usize = 256 * 1024;
@@ -145,26 +142,19 @@ impl Dispatch<'_> {
         // The futures are on the heap, so that they are not copied between stack frames.
         let admitted = Box::pin(admit(&context, audience, scopes, trace)).await?;
         let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
-        let is_recorded =
-            |action: &AuditAction| trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind));
-        let reading = reading.filter(is_recorded);
-        let request = Arc::new(AdmittedRequest {
-            organization: admitted.organization,
-            actor: admitted.details.actor.clone(),
-            scopes: admitted.scopes,
-            idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
+        let call = HandlerCall {
             id: context.id().ok(),
-            body: SentBody::Json(json_body(&context)?),
+            key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
+            input: SentInput::Json(json_body(&context)?),
+            seen: None,
             confirmed: None,
-            context,
-        });
-        let handled = async {
-            let reply = retry_conflicts(&request.context, || handler(request.clone()));
-            match recorded(&request.context, tenant, reading, request.id, reply).await {
-                Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
-                result => result,
-            }
+            reading,
         };
+        let Admitted { organization, details, scopes, .. } = admitted;
+        let request = AdmittedRequest::new(context, organization, details.actor.clone(), scopes, call);
+        let request = Arc::new(request);
+        let reply = retry_conflicts(&request.context, || handler(request.clone()));
+        let handled = request.answer(reply);
         let used = record_use(&request.context, tenant, holder);
         tokio::join!(Box::pin(handled), Box::pin(used)).0
     }
@@ -281,45 +271,6 @@ struct Admitted {
     holder: Holder,
     details: Arc<HolderDetails>,
     scopes: Scopes,
-}
-
-/// Awaits a reply with the data of people, and records the read in the audit log. Without the entry, nobody gets the
-/// data.
-///
-/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
-/// after the page was read, because it contains the number of items; a page without items has none.
-pub(super) async fn recorded(
-    context: &RequestContext,
-    tenant: Tenant,
-    reading: Option<AuditAction>,
-    id: Option<Id>,
-    reply: impl Future<Output = Result<Reply<()>, Error>>,
-) -> Result<Reply<()>, Error> {
-    let Some(action) = reading else { return reply.await };
-    let store = context.store();
-    if let Some(kind) = action.resource() {
-        let Some(id) = id else { return reply.await };
-        let target = Some(AuditTarget::of(kind, id));
-        let (reply, entry) = tokio::join!(reply, store.record(tenant, action, target, None));
-        let reply = reply?;
-        entry?;
-        return Ok(reply);
-    }
-    let reply = reply.await?;
-    let (action, shown) = match (action, reply.shown) {
-        (AuditAction::CandidatesListed, Some(shown)) if reply.is_search => {
-            (AuditAction::CandidatesSearched, shown)
-        }
-        (action, Some(shown)) => (action, shown),
-        (_, None) => {
-            let message = "the number of people on a page is not known".to_owned();
-            return Err(StoreError::Internal(message).into());
-        }
-    };
-    if shown > 0 {
-        store.record(tenant, action, None, Some(shown)).await?;
-    }
-    Ok(reply)
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{Timestamp, ToSpan};
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::context::RequestContext;
-use super::{Error, Parameters, Reply, headers};
-use crate::id::Id;
-use crate::model::{Scopes, Tenant};
+use super::{Error, HandlerCall, Reply, SentInput};
+use crate::model::{Actor, Scopes, Tenant};
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
 /// A request's idempotency key, and the fingerprint that distinguishes the request from others with the same key.
@@ -23,55 +21,39 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// The key of a POST, if it has one. The scopes are part of the fingerprint, because the stored reply may contain what
-    /// a credential with other scopes must not see.
-    pub(super) fn of(context: &RequestContext, scopes: Scopes) -> Result<Option<Self>, Error> {
-        if !context.is_post() {
-            return Ok(None);
-        }
-        let Some(idempotency_key) = headers::idempotency_key(context.headers())? else { return Ok(None) };
-        let mut digest = Sha256::new();
-        digest.update(scopes.to_string());
-        digest.update("\n");
-        digest.update(context.path());
-        digest.update("\n");
-        digest.update(context.body());
-        Ok(Some(Self::new(context, idempotency_key, digest)))
-    }
-
-    /// The key of a member's form. The fields are part of the key, because a browser can go back to a form and send it with
-    /// other values.
-    pub(super) fn of_form(
+    /// The key of a call, if it has one. The fingerprint includes the scopes, because the stored reply may contain what a
+    /// credential with other scopes must not see.
+    pub(super) fn of(
         context: &RequestContext,
-        member: Id,
-        form_key: &str,
-        id: Option<Id>,
-        fields: &Parameters,
-    ) -> Self {
-        let mut digest = Sha256::new();
-        digest.update(format!("{member} {} {id:?} {form_key:?}", context.path()));
-        for (name, value) in fields.iter() {
-            digest.update(format!(" {name:?} {value:?}"));
-        }
-        let idempotency_key = format!("form {}", URL_SAFE_NO_PAD.encode(digest.clone().finalize()));
-        Self::new(context, idempotency_key, digest)
-    }
-
-    /// The key of a tool call. The tool and its input are part of the fingerprint.
-    pub(super) fn of_order(
-        context: &RequestContext,
+        actor: &Actor,
         scopes: Scopes,
-        tool: &str,
-        id: Option<Id>,
-        fields: &Map<String, Value>,
-        idempotency_key: String,
-    ) -> Self {
+        call: &HandlerCall,
+    ) -> Option<Self> {
+        let (id, key) = (call.id, call.key.as_ref()?);
         let mut digest = Sha256::new();
-        digest.update(format!("{scopes}\n{tool} {id:?}"));
-        for (name, value) in BTreeMap::from_iter(fields) {
-            digest.update(format!("\n{name:?} {value}"));
+        match &call.input {
+            SentInput::Json(_) => {
+                digest.update(format!("{scopes}\n{}\n", context.path()));
+                digest.update(context.body());
+            }
+            SentInput::Arguments { tool, fields } => {
+                digest.update(format!("{scopes}\n{tool} {id:?}"));
+                for (name, value) in BTreeMap::from_iter(fields) {
+                    digest.update(format!("\n{name:?} {value}"));
+                }
+            }
+            SentInput::Form(fields) => {
+                let member = actor.id.map_or_else(String::new, |id| id.to_string());
+                digest.update(format!("{member} {} {id:?} {key:?}", context.path()));
+                for (name, value) in fields.iter() {
+                    digest.update(format!(" {name:?} {value:?}"));
+                }
+                // The fields are part of the key, because a browser can go back to a form and send it with other values.
+                let key = format!("form {}", URL_SAFE_NO_PAD.encode(digest.clone().finalize()));
+                return Some(Self::new(context, key, digest));
+            }
         }
-        Self::new(context, idempotency_key, digest)
+        Some(Self::new(context, key.clone(), digest))
     }
 
     fn new(context: &RequestContext, idempotency_key: String, digest: Sha256) -> Self {
@@ -130,6 +112,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::id::Id;
     use crate::model::Mode;
 
     #[test]

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::api_request::{AdmittedRequest, SentBody};
+use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::fields::read_form;
-use super::idempotency::IdempotencyKey;
 use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
-use super::{ApiRequest, Error, Html, Input, Parameters, Reply};
-use crate::id::Id;
+use super::{ApiRequest, Error, HandlerCall, Html, Input, Parameters, Reply, SentInput};
 use crate::model::{
     Actor, ActorKind, AuditActor, Member, MemberRole, NamedOrganization, Organization, Scopes, Session,
     SignInMethod, Tenant,
@@ -25,72 +23,47 @@ pub struct MemberRequest {
     signed_in: SignedIn,
 }
 
-/// A change that a member requests with a form.
-#[derive(Clone)]
-pub struct Command {
-    /// The resource that the change is about.
-    pub id: Option<Id>,
-    /// The random key of the form. A form that is sent again with the same key and the same fields has no other effect, and
-    /// gets the first result.
-    pub key: String,
-    /// The version of the resource that the member saw: its entity tag, or its stage.
-    pub seen: Option<String>,
-    /// The input of the API route, by the names of its fields.
-    pub fields: Parameters,
-}
-
-impl Command {
-    /// The fields that are not part of an input.
-    const OTHERS: [&str; 5] = ["csrf", "key", "seen", "from", "preview"];
-
-    /// Reads the input of the API route, without carrying anything out.
-    pub fn input<I: Input>(&self) -> Result<I, Error> {
-        read_form(&self.fields)
-    }
-}
+/// The fields of a form that are not part of the input of an API route.
+const OTHERS: [&str; 5] = ["csrf", "key", "seen", "from", "preview"];
 
 impl MemberRequest {
-    /// The change that the submitted form requests, about the resource in the path.
-    pub fn command(&self) -> Command {
-        let form = self.page.form();
-        let fields = form.iter().filter(|(name, _)| !Command::OTHERS.contains(name));
-        Command {
+    /// The fields of the submitted form that are the input of an API route.
+    pub fn fields(&self) -> Parameters {
+        let fields = self.page.form().iter().filter(|(name, _)| !OTHERS.contains(name));
+        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// Reads the input of an API route from the submitted form, without carrying anything out.
+    pub fn input<I: Input>(&self) -> Result<I, Error> {
+        read_form(&self.fields())
+    }
+
+    /// The call that the submitted form requests with these fields, about the resource in the path. A form that is sent
+    /// again with the same key and the same fields has no other effect, and gets the first result.
+    pub fn call(&self, fields: Parameters) -> HandlerCall {
+        let sent = |name| self.page.form().non_empty(name).map(str::to_owned);
+        HandlerCall {
             id: self.context.id().ok(),
-            key: form.get("key").to_owned(),
-            seen: form.non_empty("seen").map(str::to_owned),
-            fields: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            input: SentInput::Form(fields),
+            key: sent("key"),
+            seen: sent("seen"),
+            confirmed: None,
+            reading: None,
         }
     }
 
-    /// Carries out a change with the handler of an API route: the same rule, with a receipt, but without the quota.
-    pub async fn carry_out<I, O, H, F>(&self, command: Command, handler: H) -> Result<Reply<O>, Error>
+    /// Calls the handler of an API route: the same rule, with a receipt, but without the quota.
+    pub async fn carry_out<I, O, H, F>(&self, call: HandlerCall, handler: H) -> Result<Reply<O>, Error>
     where
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let Command { id, key, seen, fields } = command;
-        let member = self.member();
-        let receipt = IdempotencyKey::of_form(&self.context, member.id, &key, id, &fields);
-        let admitted = Arc::new(AdmittedRequest {
-            context: self.context.clone(),
-            organization: self.organization().clone(),
-            actor: Actor {
-                kind: ActorKind::Member,
-                id: Some(member.id),
-                name: member.name.as_str().to_owned(),
-            },
-            scopes: Scopes::EVERY,
-            idempotency_key: (!key.is_empty()).then_some(receipt),
-            id,
-            body: SentBody::Form { fields, seen },
-            confirmed: None,
-        });
-        match handler(ApiRequest::new(admitted.clone())).await {
-            Err(error) if !error.is_conflict() && error.kind().0 < 500 => {
-                admitted.replay_or(error).await.map(Reply::typed)
-            }
-            result => result,
-        }
+        let (member, organization) = (self.member(), self.organization().clone());
+        let name = member.name.as_str().to_owned();
+        let actor = Actor { kind: ActorKind::Member, id: Some(member.id), name };
+        AdmittedRequest::new(self.context.clone(), organization, actor, Scopes::EVERY, call)
+            .carry_out(handler)
+            .await
     }
 
     /// Finds the member who is signed in from this browser.

@@ -3,6 +3,7 @@
 //! Nothing here depends on a resource, except `error`, which converts the errors of the model, the services and the
 //! store. `shared/README.md` follows a request step by step.
 
+mod answering;
 mod api_request;
 mod app;
 mod commits;
@@ -16,12 +17,12 @@ mod environment;
 mod error;
 mod fields;
 mod gateway_event;
+mod handler_call;
 mod headers;
 mod idempotency;
 mod known_holders;
 mod member_request;
 mod multipart;
-mod order;
 pub mod page;
 mod page_request;
 mod parameters;
@@ -41,11 +42,11 @@ pub use environment::Environment;
 pub use error::{Error, ErrorBody, Existing, OAuthError};
 pub use fields::{Change, Fields, Input, read_body, read_query};
 pub use gateway_event::with_escaped_query;
+pub use handler_call::{HandlerCall, SentInput};
 pub use headers::FORM;
 pub use known_holders::KnownHolders;
-pub use member_request::{Command, MemberRequest};
+pub use member_request::MemberRequest;
 pub use multipart::{SentFile, SubmittedForm};
-pub use order::Order;
 pub use page_request::PageRequest;
 pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};

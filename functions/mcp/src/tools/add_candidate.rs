@@ -9,7 +9,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -49,7 +49,7 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments = read(request)?;
-    let step = Step { fields: rest(request, &[]), ..Step::default() };
-    let candidate: Value = request.carry_out(step, candidates::create).await?;
+    let call = request.call(None, rest(request, &[]))?;
+    let candidate: Value = request.carry_out(call, candidates::create).await?;
     Ok(ToolResult::structured(json!(trusted(&candidate, &["id", "stage", "created_at"]))))
 }

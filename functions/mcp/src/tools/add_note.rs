@@ -10,7 +10,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -42,7 +42,7 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { id } = read(request)?;
-    let step = Step { id: Some(id), fields: rest(request, &["candidate_id"]), ..Step::default() };
-    let note = request.carry_out(step, notes::create_note).await?;
+    let call = request.call(Some(id), rest(request, &["candidate_id"]))?;
+    let note = request.carry_out(call, notes::create_note).await?;
     Ok(ToolResult::structured(json!(trusted(&note, &["id", "candidate_id", "created_at"]))))
 }

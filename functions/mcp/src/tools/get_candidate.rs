@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use shared::hiring::{candidate_detail, notes};
-use shared::http::{Fields, Input};
+use shared::http::{Fields, HandlerCall, Input};
 use shared::id::Id;
 use shared::model::{AuditAction, Scope};
 
@@ -11,7 +11,7 @@ use super::budget;
 use super::fence::{clean_text, trusted, untrusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -121,8 +121,9 @@ pub(crate) async fn resource(request: &McpRequest, id: Id) -> Result<Value, Tool
 async fn answer(request: &McpRequest, id: Id, format: ResponseFormat) -> Result<Value, ToolError> {
     let mut fields = Map::new();
     fields.insert("touchpoints".to_owned(), if format.is_detailed() { NEWEST.into() } else { 1.into() });
-    let step = Step { id: Some(id), fields, reading: Some(AuditAction::CandidateRead), ..Step::default() };
-    let candidate = request.carry_out(step, candidate_detail::show).await?;
+    let call = request.call(Some(id), fields)?;
+    let call = HandlerCall { reading: Some(AuditAction::CandidateRead), ..call };
+    let candidate = request.carry_out(call, candidate_detail::show).await?;
     if !format.is_detailed() {
         return Ok(budget::fit(|max| show(&candidate, format, max)));
     }
@@ -155,8 +156,9 @@ async fn notes_of(
         if let Some(page) = &cursor.page {
             fields.insert("cursor".to_owned(), page.clone().into());
         }
-        let step = Step { id: Some(id), fields, reading: Some(AuditAction::NotesListed), ..Step::default() };
-        let list = request.carry_out(step, notes::list_notes).await?;
+        let call = request.call(Some(id), fields)?;
+        let call = HandlerCall { reading: Some(AuditAction::NotesListed), ..call };
+        let list = request.carry_out(call, notes::list_notes).await?;
         let items = list["data"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut left = max;
         let mut shown = Vec::new();

@@ -1,8 +1,8 @@
 //! The tool that shows a voice screen with its transcript.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use shared::hiring::screen_list;
-use shared::http::{Fields, Input};
+use shared::http::{Fields, HandlerCall, Input};
 use shared::id::Id;
 use shared::model::{self, AuditAction, Scalar, Scope};
 use utoipa::openapi::RefOr;
@@ -13,7 +13,7 @@ use super::budget;
 use super::fence::{clean, clean_text, trusted, untrusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -94,8 +94,9 @@ impl model::Value for Position {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { id, format, from } = read(request)?;
-    let step = Step { id: Some(id), reading: Some(AuditAction::VoiceScreenRead), ..Step::default() };
-    let screen = request.carry_out(step, screen_list::show).await?;
+    let call = request.call(Some(id), Map::new())?;
+    let call = HandlerCall { reading: Some(AuditAction::VoiceScreenRead), ..call };
+    let screen = request.carry_out(call, screen_list::show).await?;
     let mut answer = match from {
         Some(_) => json!({ "id": id, "untrusted": {}, "next_cursor": null }),
         None => budget::fit_within(FOR_SUMMARY, |max| show(&screen, max)),

@@ -11,7 +11,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Question, Step};
+use crate::request::{McpRequest, Question};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -59,18 +59,17 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Some(role) = role else {
         return Err(ToolError::Rejected("role_id must be the id of a role, from list_roles.".to_owned()));
     };
-    let mut step =
-        Step { id: Some(candidate_id), fields: rest(request, &["candidate_id"]), ..Step::default() };
+    let call = request.call(Some(candidate_id), rest(request, &["candidate_id"]))?;
     if let Err(error) = record.check_invitation(&role) {
         // The reason may be the screen of the same call.
-        let screen = request.find_reply(&step).await?;
+        let screen = request.find_reply(&call).await?;
         return screen.map(|screen| show(&screen)).ok_or_else(|| ToolError::Rejected(format!("{error}.")));
     }
     let when = scheduled_at.map_or_else(|| "now".to_owned(), |at| format!("at {at}"));
     let stage = record.candidate.stage.as_str();
     let summary = format!("Call candidate {candidate_id} for a voice screen for role {role_id}, {when}.");
-    step.question = Some(Question { summary, action: format!("in stage {stage}") });
-    Ok(show(&request.carry_out(step, screens::invite_screen).await?))
+    let question = Question { summary, action: format!("in stage {stage}") };
+    Ok(show(&request.carry_out_confirmed(question, call, screens::invite_screen).await?))
 }
 
 fn show(screen: &Value) -> ToolResult {

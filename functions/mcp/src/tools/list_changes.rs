@@ -10,7 +10,7 @@ use super::budget::{self, Page};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -47,8 +47,8 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments(format) = read(request)?;
-    let step = Step { fields: rest(request, &[]), ..Step::default() };
-    let mut feed = request.carry_out(step, event_list::list).await?;
+    let call = request.call(None, rest(request, &[]))?;
+    let mut feed = request.carry_out(call, event_list::list).await?;
     loop {
         match budget::page("changes", &feed, |event, _| show(event, format)) {
             Page::Fits(mut answer) => {

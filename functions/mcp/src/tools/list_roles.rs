@@ -11,7 +11,7 @@ use super::budget::{self, Page};
 use super::fence::{clean, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -69,8 +69,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         )));
     }
     loop {
-        let step = Step { fields: fields.clone(), ..Step::default() };
-        let list = request.carry_out(step, role_list::list).await?;
+        let call = request.call(None, fields.clone())?;
+        let list = request.carry_out(call, role_list::list).await?;
         match budget::page("roles", &list, |role, max| show(role, format, max)) {
             Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
             Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),
@@ -80,8 +80,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
 
 /// The role as the API shows it.
 async fn role(request: &McpRequest, id: Id) -> Result<Value, ToolError> {
-    let step = Step { id: Some(id), ..Step::default() };
-    request.carry_out(step, role_list::show).await
+    let call = request.call(Some(id), Map::new())?;
+    request.carry_out(call, role_list::show).await
 }
 
 /// The role, as a resource.

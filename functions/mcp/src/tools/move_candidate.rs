@@ -11,7 +11,7 @@ use super::arguments::{CallKey, read, rest, words};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Question, Step};
+use crate::request::{McpRequest, Question};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -94,19 +94,19 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         let stages = "applied, screening, interview or offer";
         return Err(ToolError::Rejected(format!("stage can't be blank with advance: it is {stages}.")));
     }
-    let mut step = Step { id: Some(id), fields, ..Step::default() };
+    let call = request.call(Some(id), fields)?;
     let moved = match action {
-        Action::Advance => request.carry_out(step, moves::advance).await?,
-        Action::Unreject => request.carry_out(step, moves::unreject).await?,
+        Action::Advance => request.carry_out(call, moves::advance).await?,
+        Action::Unreject => request.carry_out(call, moves::unreject).await?,
         Action::Reject | Action::Hire => {
             let affected = affected(request, id, role_id).await?;
             let verb = if action == Action::Hire { "Hire" } else { "Reject" };
             let summary = format!("{verb} candidate {id}: {affected}.");
-            step.question = Some(Question { summary, action: affected });
+            let question = Question { summary, action: affected };
             if action == Action::Hire {
-                request.carry_out(step, moves::hire).await?
+                request.carry_out_confirmed(question, call, moves::hire).await?
             } else {
-                request.carry_out(step, moves::reject).await?
+                request.carry_out_confirmed(question, call, moves::reject).await?
             }
         }
     };

@@ -12,7 +12,7 @@ use super::fence::{clean, trusted};
 use super::list_roles::Filter;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -60,8 +60,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         if let Some(other) = fields.keys().next() {
             return Err(ToolError::Rejected(format!("{other} can't be combined with role_id.")));
         }
-        let step = Step { id: Some(id), ..Step::default() };
-        let stats = request.carry_out(step, role_stats::show_role_stats).await?;
+        let call = request.call(Some(id), fields)?;
+        let stats = request.carry_out(call, role_stats::show_role_stats).await?;
         let mut role = trusted(&stats, &COUNTS);
         role.insert("id".to_owned(), id.to_string().parse().unwrap_or_default());
         let answer = json!({ "roles": [role], "stages": stats["stages"], "next_cursor": null });
@@ -70,8 +70,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     fields.insert("include".to_owned(), "stats".into());
     fields.entry("status").or_insert(RoleStatus::Open.as_str().into());
     loop {
-        let step = Step { fields: fields.clone(), ..Step::default() };
-        let list = request.carry_out(step, role_list::list).await?;
+        let call = request.call(None, fields.clone())?;
+        let list = request.carry_out(call, role_list::list).await?;
         match budget::page("roles", &list, show) {
             Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
             Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),

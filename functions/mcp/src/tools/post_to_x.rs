@@ -10,7 +10,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, clean_text, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Question, Step};
+use crate::request::{McpRequest, Question};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -46,21 +46,21 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { job_posting_id, style } = read(request)?;
-    let mut step = Step { fields: rest(request, &[]), ..Step::default() };
+    let call = request.call(None, rest(request, &[]))?;
     let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await;
     let texts = match texts {
         Ok(texts) => texts,
         Err(error) => {
             // The job posting may have been closed since the same call posted it.
-            let post = request.find_reply(&step).await?;
+            let post = request.find_reply(&call).await?;
             return post.map(|post| show(&post)).ok_or_else(|| error.into());
         }
     };
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let text = clean_text(&text, 500);
-    step.question = Some(Question { summary: format!("Post this to X: {text}"), action: text });
-    Ok(show(&request.carry_out(step, x_posts::post_job).await?))
+    let question = Question { summary: format!("Post this to X: {text}"), action: text };
+    Ok(show(&request.carry_out_confirmed(question, call, x_posts::post_job).await?))
 }
 
 fn show(post: &Value) -> ToolResult {

@@ -9,7 +9,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -54,8 +54,8 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments = read(request)?;
-    let step = Step { fields: rest(request, &[]), ..Step::default() };
-    let posted = request.carry_out(step, quick_post::create).await?;
+    let call = request.call(None, rest(request, &[]))?;
+    let posted = request.carry_out(call, quick_post::create).await?;
     let (role, posting) = (&posted["role"], &posted["job_posting"]);
     let mut shown = trusted(posting, &["published", "public_url"]);
     shown.extend(trusted(role, &["status"]));

@@ -12,7 +12,7 @@ use super::fence::{clean, trusted};
 use super::list_roles::whole;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult, budget};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -52,10 +52,10 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { role_id, format } = read(request)?;
-    let step = Step { id: role_id, fields: rest(request, &["role_id"]), ..Step::default() };
+    let call = request.call(role_id, rest(request, &["role_id"]))?;
     let role = match role_id {
-        None => request.carry_out(step, roles::create).await?,
-        Some(_) => request.carry_out(step, roles::update).await?,
+        None => request.carry_out(call, roles::create).await?,
+        Some(_) => request.carry_out(call, roles::update).await?,
     };
     Ok(ToolResult::structured(show(&role, format)))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::candidate_list::{self, CandidateFilter};
-use shared::http::{Fields, Input, Listing};
+use shared::http::{Fields, HandlerCall, Input, Listing};
 use shared::model::{AuditAction, Scope};
 
 use super::arguments::{ResponseFormat, read, rest};
@@ -10,7 +10,7 @@ use super::budget::{self, Page};
 use super::fence::{trusted, untrusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -51,9 +51,9 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments(format) = read(request)?;
     let mut fields = rest(request, &[]);
     loop {
-        let step =
-            Step { fields: fields.clone(), reading: Some(AuditAction::CandidatesListed), ..Step::default() };
-        let list = request.carry_out(step, candidate_list::list).await?;
+        let call = request.call(None, fields.clone())?;
+        let call = HandlerCall { reading: Some(AuditAction::CandidatesListed), ..call };
+        let list = request.carry_out(call, candidate_list::list).await?;
         match budget::page("candidates", &list, |candidate, max| show(candidate, format, max)) {
             Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
             Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),

@@ -9,7 +9,7 @@ use super::arguments::{CallKey, ResponseFormat, read, rest, words};
 use super::save_role::show;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Question, Step};
+use crate::request::{McpRequest, Question};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -65,20 +65,19 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
             "job_posting can't be used with {action}, only with publish."
         )));
     }
-    let fields = rest(request, &["role_id", "action"]);
-    let mut step = Step { id: Some(id), fields, ..Step::default() };
+    let call = request.call(Some(id), rest(request, &["role_id", "action"]))?;
     let role = match action {
-        Action::Publish => request.carry_out(step, roles::publish).await?,
-        Action::Pause => request.carry_out(step, roles::pause).await?,
-        Action::Resume => request.carry_out(step, roles::resume).await?,
-        Action::Reopen => request.carry_out(step, roles::reopen).await?,
+        Action::Publish => request.carry_out(call, roles::publish).await?,
+        Action::Pause => request.carry_out(call, roles::pause).await?,
+        Action::Resume => request.carry_out(call, roles::resume).await?,
+        Action::Reopen => request.carry_out(call, roles::reopen).await?,
         Action::Close => {
             let found =
                 request.context().store().find_role(request.tenant(), id).await.map_err(Error::from)?;
             let status = found.ok_or(Error::NotFound)?.status.as_str().to_owned();
             let summary = format!("Close role {id}, which is {status}, and all its active applications.");
-            step.question = Some(Question { summary, action: status });
-            request.carry_out(step, roles::close).await?
+            let question = Question { summary, action: status };
+            request.carry_out_confirmed(question, call, roles::close).await?
         }
     };
     Ok(ToolResult::structured(show(&role, ResponseFormat::Concise)))
