@@ -89,18 +89,10 @@ async fn new_form(request: &MemberRequest, role: &str) -> Result<Form, Error> {
         3,
         Field::line("role_id", "Applies for").of(open_roles(request, "No role yet").await?).with(role),
     );
-    Ok(Form {
-        section: Section::Candidates,
-        title: "Add a candidate".to_owned(),
-        back: Some(("/dashboard/candidates".to_owned(), "Candidates".to_owned())),
-        lead: "The candidate gets no message.",
-        fields,
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: "/dashboard/candidates/new".to_owned(),
-        submit: "Add candidate",
-        is_grave: false,
-    })
+    let action = "/dashboard/candidates/new";
+    Ok(Form::new(Section::Candidates, "Add a candidate", fields, action, "Add candidate")
+        .below("/dashboard/candidates", "Candidates")
+        .lead("The candidate gets no message."))
 }
 
 /// Shows the form that edits a candidate.
@@ -141,18 +133,12 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     let seen = entity_tag(&resources::candidate::Candidate::of(candidate.clone(), &ResumeLinks::Keys))?;
     let profile = &candidate.profile;
     let has_file = matches!(profile.resume, Some(Resume::File(_)));
-    Ok(Form {
-        section: Section::Candidates,
-        title: format!("Edit {}", profile.name.as_str()),
-        back: Some((candidate_path(request, id), profile.name.as_str().to_owned())),
-        lead: "",
-        fields: profile_fields(request, Some(profile)),
-        seen,
-        hidden: if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() },
-        action: format!("/dashboard/candidates/{id}/edit{}", in_list(request)),
-        submit: "Save",
-        is_grave: false,
-    })
+    let (name, fields) = (profile.name.as_str(), profile_fields(request, Some(profile)));
+    let action = format!("/dashboard/candidates/{id}/edit{}", in_list(request));
+    Ok(Form::new(Section::Candidates, format!("Edit {name}"), fields, action, "Save")
+        .below(candidate_path(request, id), name)
+        .of_version(seen)
+        .hiding(if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() }))
 }
 
 fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Field> {
@@ -210,21 +196,15 @@ async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
     let id = request.context.id()?;
     let found = request.context.store().find_candidate(request.tenant(), id).await?;
     let name = Error::unless_missing(found)?.candidate.profile.name.as_str().to_owned();
-    Ok(Form {
-        section: Section::Candidates,
-        title: format!("Add an application of {name}"),
-        back: Some((candidate_path(request, id), name)),
-        lead: "A candidate can apply for each open role once.",
-        fields: vec![
-            Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
-            Field::line("source", "Source").hint("Optional: where the application came from.").with("manual"),
-        ],
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/applications{}", in_list(request)),
-        submit: "Add application",
-        is_grave: false,
-    })
+    let fields = vec![
+        Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
+        Field::line("source", "Source").hint("Optional: where the application came from.").with("manual"),
+    ];
+    let action = format!("/dashboard/candidates/{id}/applications{}", in_list(request));
+    let title = format!("Add an application of {name}");
+    Ok(Form::new(Section::Candidates, title, fields, action, "Add application")
+        .below(candidate_path(request, id), name)
+        .lead("A candidate can apply for each open role once."))
 }
 
 /// A choice of the newest open roles. `none` is the label of no role.
@@ -242,19 +222,12 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
     match request.carry_out(request.call(request.fields()), notes::create_note).await {
         Ok(_) => Ok(Notice::NoteAdded.redirect_to(&candidate_path(&request, id))),
         Err(error) => {
-            let form = Form {
-                section: Section::Candidates,
-                title: "Add a note".to_owned(),
-                back: Some((candidate_path(&request, id), "Back to the candidate".to_owned())),
-                lead: "Notes are for your team.",
-                fields: vec![Field::line("text", "Note").of(FieldKind::Lines(5))],
-                seen: String::new(),
-                hidden: Vec::new(),
-                action: format!("/dashboard/candidates/{id}/notes{}", in_list(&request)),
-                submit: "Add note",
-                is_grave: false,
-            };
-            form.show_again(&request, error)
+            let fields = vec![Field::line("text", "Note").of(FieldKind::Lines(5))];
+            let action = format!("/dashboard/candidates/{id}/notes{}", in_list(&request));
+            Form::new(Section::Candidates, "Add a note", fields, action, "Add note")
+                .below(candidate_path(&request, id), "Back to the candidate")
+                .lead("Notes are for your team.")
+                .show_again(&request, error)
         }
     }
 }

@@ -85,23 +85,18 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
         ConsentPurpose::ALL.map(|purpose| (purpose.as_str().to_owned(), format!("For {}", purpose.words())));
     let answers = [("true", "Given"), ("false", "Refused or withdrawn")];
     let answers = answers.map(|(value, label)| (value.to_owned(), label.to_owned()));
-    Ok(Form {
-        section: Section::Candidates,
-        title: format!("Record a consent of {name}"),
-        back: Some((candidate_path(request, id), name)),
-        lead: "The latest answer counts. A refusal or a withdrawal cancels unfinished voice screens that need the consent.",
-        fields: vec![
-            Field::line("purpose", "Consent").of(FieldKind::Choice(purposes.into())),
-            Field::line("granted", "Answer").of(FieldKind::Choice(answers.into())),
-            Field::line("obtained_at", "Time of the answer").of(FieldKind::Line("datetime-local")),
-            Field::line("wording", "Wording").of(FieldKind::Lines(4)).hint(
-                "The text that the candidate agreed to, or in which the candidate refused or withdrew.",
-            ),
-        ],
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/consents{}", in_list(request)),
-        submit: "Record",
-        is_grave: false,
-    })
+    let fields = vec![
+        Field::line("purpose", "Consent").of(FieldKind::Choice(purposes.into())),
+        Field::line("granted", "Answer").of(FieldKind::Choice(answers.into())),
+        Field::line("obtained_at", "Time of the answer").of(FieldKind::Line("datetime-local")),
+        Field::line("wording", "Wording")
+            .of(FieldKind::Lines(4))
+            .hint("The text that the candidate agreed to, or in which the candidate refused or withdrew."),
+    ];
+    let action = format!("/dashboard/candidates/{id}/consents{}", in_list(request));
+    Ok(Form::new(Section::Candidates, format!("Record a consent of {name}"), fields, action, "Record")
+        .below(candidate_path(request, id), name)
+        .lead(
+            "The latest answer counts. A refusal or a withdrawal cancels unfinished voice screens that need the consent.",
+        ))
 }

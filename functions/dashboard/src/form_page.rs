@@ -13,35 +13,16 @@ use crate::preview::JobPreview;
 #[template(path = "form.html")]
 pub(crate) struct FormPage<'p> {
     layout: Layout<'p>,
-    title: String,
-    /// The path and the name of the page above, unless the page is in the menu.
-    back: Option<(String, String)>,
-    lead: &'static str,
+    form: Form,
     /// Why the form was not carried out, apart from the problems of fields.
     alert: Option<String>,
     /// The path and the text of a link that helps.
     help: Option<(String, &'static str)>,
-    fields: Vec<Field>,
-    hidden: Vec<(&'static str, String)>,
-    action: String,
-    submit: &'static str,
-    /// Whether the change cannot be undone.
-    is_grave: bool,
     /// Whether the form has a button that shows a preview.
     has_preview: bool,
     preview: Option<JobPreview>,
     /// The version in the script's URL.
     script_version: String,
-}
-
-impl FormPage<'_> {
-    fn has_problems(&self) -> bool {
-        self.fields.iter().any(|field| field.problem.is_some())
-    }
-
-    fn takes_file(&self) -> bool {
-        self.fields.iter().any(|field| matches!(field.kind, FieldKind::File(_)))
-    }
 }
 
 /// A field of a form.
@@ -108,31 +89,68 @@ impl Field {
     }
 }
 
-/// A form before it is filled in by its page.
+/// A form of a page.
 pub(crate) struct Form {
-    /// The page's section in the menu.
-    pub(crate) section: Section,
-    /// The title of the page.
-    pub(crate) title: String,
+    section: Section,
+    title: String,
     /// The path and the name of the page above, unless the page is in the menu.
-    pub(crate) back: Option<(String, String)>,
-    /// What the form is for.
-    pub(crate) lead: &'static str,
-    /// The fields, with their stored values.
-    pub(crate) fields: Vec<Field>,
+    back: Option<(String, String)>,
+    lead: &'static str,
+    fields: Vec<Field>,
     /// The version of the resource that the page shows.
-    pub(crate) seen: String,
-    /// Other values that the form sends.
-    pub(crate) hidden: Vec<(&'static str, String)>,
-    /// The path that the form is sent to.
-    pub(crate) action: String,
-    /// The label of the button.
-    pub(crate) submit: &'static str,
-    /// Whether the change cannot be undone.
-    pub(crate) is_grave: bool,
+    seen: String,
+    hidden: Vec<(&'static str, String)>,
+    action: String,
+    submit: &'static str,
+    is_grave: bool,
 }
 
 impl Form {
+    /// A form with these fields and their stored values, which is sent to the path `action`.
+    pub(crate) fn new(
+        section: Section,
+        title: impl Into<String>,
+        fields: Vec<Field>,
+        action: impl Into<String>,
+        submit: &'static str,
+    ) -> Self {
+        let (title, action, seen, hidden) = (title.into(), action.into(), String::new(), Vec::new());
+        Self { section, title, back: None, lead: "", fields, seen, hidden, action, submit, is_grave: false }
+    }
+
+    /// The same form below another page, with this path and name.
+    pub(crate) fn below(self, path: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { back: Some((path.into(), name.into())), ..self }
+    }
+
+    /// The same form with a sentence about what it is for.
+    pub(crate) fn lead(self, lead: &'static str) -> Self {
+        Self { lead, ..self }
+    }
+
+    /// The same form for a resource in this version.
+    pub(crate) fn of_version(self, seen: impl Into<String>) -> Self {
+        Self { seen: seen.into(), ..self }
+    }
+
+    /// The same form, which also sends these values.
+    pub(crate) fn hiding(self, hidden: Vec<(&'static str, String)>) -> Self {
+        Self { hidden, ..self }
+    }
+
+    /// The same form for a change that cannot be undone.
+    pub(crate) fn grave(self) -> Self {
+        Self { is_grave: true, ..self }
+    }
+
+    fn has_problems(&self) -> bool {
+        self.fields.iter().any(|field| field.problem.is_some())
+    }
+
+    fn takes_file(&self) -> bool {
+        self.fields.iter().any(|field| matches!(field.kind, FieldKind::File(_)))
+    }
+
     /// Shows the form.
     pub(crate) fn show(self, request: &MemberRequest) -> Result<Reply<Html>, Error> {
         self.page(request, None, None, None)
@@ -219,34 +237,26 @@ impl Form {
     }
 
     fn page(
-        self,
+        mut self,
         request: &MemberRequest,
         alert: Option<String>,
         help: Option<(String, &'static str)>,
         preview: Option<JobPreview>,
     ) -> Result<Reply<Html>, Error> {
-        let mut hidden = self.hidden;
         if !self.seen.is_empty() {
-            hidden.push(("seen", self.seen));
+            self.hidden.push(("seen", std::mem::take(&mut self.seen)));
         }
+        let sources = Sources { script: self.takes_file(), ..Sources::default() };
         let page = FormPage {
             layout: Layout::of(request, self.section),
-            title: self.title,
-            back: self.back,
-            lead: self.lead,
             alert,
             help,
-            fields: self.fields,
-            hidden,
-            action: self.action,
-            submit: self.submit,
-            is_grave: self.is_grave,
             // The forms of this section are about jobs.
             has_preview: self.section == Section::Roles,
             preview,
             script_version: version_of(&SCRIPT),
+            form: self,
         };
-        let sources = Sources { script: page.takes_file(), ..Sources::default() };
         Ok(Reply::page(&page)?.using(&sources))
     }
 }

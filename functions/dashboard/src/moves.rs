@@ -210,18 +210,13 @@ fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Er
     };
     let mut hidden = vec![("to", requested.to.as_str().to_owned()), ("from", requested.page.to_owned())];
     hidden.extend(requested.role.map(|role| ("role_id", role.to_string())));
-    Ok(Form {
-        section: Section::Candidates,
-        title,
-        back: Some((requested.return_to(), "Back".to_owned())),
-        lead,
-        fields,
-        seen: requested.seen.as_str().to_owned(),
-        hidden,
-        action: format!("/dashboard/candidates/{}/move{}", requested.candidate, requested.in_list),
-        submit,
-        is_grave,
-    })
+    let action = format!("/dashboard/candidates/{}/move{}", requested.candidate, requested.in_list);
+    let form = Form::new(Section::Candidates, title, fields, action, submit)
+        .below(requested.return_to(), "Back")
+        .lead(lead)
+        .of_version(requested.seen.as_str())
+        .hiding(hidden);
+    Ok(if is_grave { form.grave() } else { form })
 }
 
 async fn find(request: &MemberRequest, candidate: Id) -> Result<CandidateRecord, Error> {

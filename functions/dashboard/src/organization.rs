@@ -99,16 +99,7 @@ fn form(settings: &OrganizationSettings) -> Form {
             )
             .with(settings.contact_email.as_ref().map_or("", Email::as_str)),
     ];
-    Form {
-        section: Section::Organization,
-        title: "Organization".to_owned(),
-        back: None,
-        lead: "Your live data and your test data each have their own settings.",
-        fields,
-        seen: settings.version.to_string(),
-        hidden: Vec::new(),
-        action: PATH.to_owned(),
-        submit: "Save",
-        is_grave: false,
-    }
+    Form::new(Section::Organization, "Organization", fields, PATH, "Save")
+        .lead("Your live data and your test data each have their own settings.")
+        .of_version(settings.version.to_string())
 }

@@ -34,20 +34,16 @@ pub(crate) async fn erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Er
 }
 
 fn erase_form(record: &CandidateRecord) -> Form {
-    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str().to_owned());
-    Form {
-        section: Section::Candidates,
-        title: format!("Erase {name}"),
-        back: Some((format!("/dashboard/candidates/{id}"), name)),
-        lead: "Everything that is stored about this person is removed for good: profile, applications, voice screens, notes \
-               and files. Statistics stay. This cannot be undone.",
-        fields: Vec::new(),
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/erase"),
-        submit: "Erase for good",
-        is_grave: true,
-    }
+    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str());
+    let page = format!("/dashboard/candidates/{id}");
+    let action = format!("{page}/erase");
+    Form::new(Section::Candidates, format!("Erase {name}"), Vec::new(), action, "Erase for good")
+        .below(page, name)
+        .lead(
+            "Everything that is stored about this person is removed for good: profile, applications, voice screens, \
+             notes and files. Statistics stay. This cannot be undone.",
+        )
+        .grave()
 }
 
 /// Asks for the reason of a legal hold.
@@ -69,19 +65,13 @@ pub(crate) async fn hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 fn hold_form(record: &CandidateRecord) -> Form {
-    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str().to_owned());
-    Form {
-        section: Section::Candidates,
-        title: format!("Legal hold on {name}"),
-        back: Some((format!("/dashboard/candidates/{id}"), name)),
-        lead: "While a legal hold is set, nobody can erase this person, and no retention rule does.",
-        fields: vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))],
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/legal-hold"),
-        submit: "Set legal hold",
-        is_grave: false,
-    }
+    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str());
+    let page = format!("/dashboard/candidates/{id}");
+    let fields = vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))];
+    let action = format!("{page}/legal-hold");
+    Form::new(Section::Candidates, format!("Legal hold on {name}"), fields, action, "Set legal hold")
+        .below(page, name)
+        .lead("While a legal hold is set, nobody can erase this person, and no retention rule does.")
 }
 
 async fn find(request: &MemberRequest) -> Result<CandidateRecord, Error> {

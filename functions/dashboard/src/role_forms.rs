@@ -50,18 +50,9 @@ fn quick_post_form() -> Form {
     );
     let publish = [("true", "Publish it now on the career page"), ("false", "Save it as a draft")];
     fields.push(Field::line("publish", "When you save").of(choices(publish)).with("true"));
-    Form {
-        section: Section::Roles,
-        title: "Post a job".to_owned(),
-        back: Some(("/dashboard/roles".to_owned(), "Roles".to_owned())),
-        lead: "Only the title is required. You can change everything later.",
-        fields,
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: "/dashboard/quick-post".to_owned(),
-        submit: "Save",
-        is_grave: false,
-    }
+    Form::new(Section::Roles, "Post a job", fields, "/dashboard/quick-post", "Save")
+        .below("/dashboard/roles", "Roles")
+        .lead("Only the title is required. You can change everything later.")
 }
 
 /// Shows the form that edits a role.
@@ -91,18 +82,10 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 
 fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
     let shown = resources::role::Role::of(role.clone(), request.organization(), request.context.base_url());
-    Ok(Form {
-        section: Section::Roles,
-        title: format!("Edit {}", role.content.title.as_str()),
-        back: Some((format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned())),
-        lead: "",
-        fields: role_fields("", Some(role)),
-        seen: entity_tag(&shown)?,
-        hidden: Vec::new(),
-        action: format!("/dashboard/roles/{}/edit", role.id),
-        submit: "Save",
-        is_grave: false,
-    })
+    let (page, title) = (format!("/dashboard/roles/{}", role.id), role.content.title.as_str());
+    let fields = role_fields("", Some(role));
+    let form = Form::new(Section::Roles, format!("Edit {title}"), fields, format!("{page}/edit"), "Save");
+    Ok(form.below(page, title).of_version(entity_tag(&shown)?))
 }
 
 /// The fields of a role. `prefix` precedes their names.
@@ -208,30 +191,25 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
         None => String::new(),
     };
     let text = |value: Option<&model::LongText>| value.map_or("", Text::as_str).to_owned();
-    Ok(Form {
-        section: Section::Roles,
-        title: format!("Posting of {}", role.content.title.as_str()),
-        back: Some((format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned())),
-        lead: "What candidates see on the career page. An empty title or description follows the role.",
-        fields: vec![
-            Field::line("title", "Public title")
-                .hint("Optional. Without one, the posting has the title of the role.")
-                .with(content.title.as_ref().map_or("", Text::as_str)),
-            Field::line("public_description", "Public description")
-                .of(FieldKind::Lines(12))
-                .hint("Optional. Without one, the posting has the description of the role. Markdown.")
-                .with(&text(content.public_description.as_ref())),
-            Field::line("requirements", "Requirements")
-                .of(FieldKind::Lines(6))
-                .hint("Optional. Markdown.")
-                .with(&text(content.requirements.as_ref())),
-        ],
-        seen,
-        hidden: Vec::new(),
-        action: format!("/dashboard/roles/{}/posting", role.id),
-        submit: "Save",
-        is_grave: false,
-    })
+    let fields = vec![
+        Field::line("title", "Public title")
+            .hint("Optional. Without one, the posting has the title of the role.")
+            .with(content.title.as_ref().map_or("", Text::as_str)),
+        Field::line("public_description", "Public description")
+            .of(FieldKind::Lines(12))
+            .hint("Optional. Without one, the posting has the description of the role. Markdown.")
+            .with(&text(content.public_description.as_ref())),
+        Field::line("requirements", "Requirements")
+            .of(FieldKind::Lines(6))
+            .hint("Optional. Markdown.")
+            .with(&text(content.requirements.as_ref())),
+    ];
+    let (page, title) = (format!("/dashboard/roles/{}", role.id), role.content.title.as_str());
+    let action = format!("{page}/posting");
+    Ok(Form::new(Section::Roles, format!("Posting of {title}"), fields, action, "Save")
+        .below(page, title)
+        .lead("What candidates see on the career page. An empty title or description follows the role.")
+        .of_version(seen))
 }
 
 /// Whether the member asks for a preview.

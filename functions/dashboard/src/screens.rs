@@ -133,30 +133,24 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     let asked = request.context.query().get("role_id").to_owned();
     let first = roles.iter().find(|(id, _)| *id == asked).or(roles.first());
     let first = first.map_or(String::new(), |(id, _)| id.clone());
-    Ok(Form {
-        section: Section::Candidates,
-        title: format!("Invite {name} to a voice screen"),
-        back: Some((candidate_path(request, id), name)),
-        lead: "An AI interviewer calls the candidate, and you get the transcript with scores.",
-        fields: vec![
-            Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
-            Field::line("scheduled_at", "Time of the call")
-                .of(FieldKind::Line("datetime-local"))
-                .hint("Optional. Without a time, the candidate is called immediately."),
-            Field::heading("Consent"),
-            Field::line("consent.obtained_at", "Given at").of(FieldKind::Line("datetime-local")).hint(
-                "Leave both fields empty if the candidate has already agreed to the call and its recording.",
-            ),
-            Field::line("consent.wording", "What the candidate agreed to")
-                .of(FieldKind::Lines(3))
-                .hint("The text must cover AI calls and their recording."),
-        ],
-        seen: String::new(),
-        hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/invite{}", in_list(request)),
-        submit: "Invite",
-        is_grave: false,
-    })
+    let fields = vec![
+        Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
+        Field::line("scheduled_at", "Time of the call")
+            .of(FieldKind::Line("datetime-local"))
+            .hint("Optional. Without a time, the candidate is called immediately."),
+        Field::heading("Consent"),
+        Field::line("consent.obtained_at", "Given at").of(FieldKind::Line("datetime-local")).hint(
+            "Leave both fields empty if the candidate has already agreed to the call and its recording.",
+        ),
+        Field::line("consent.wording", "What the candidate agreed to")
+            .of(FieldKind::Lines(3))
+            .hint("The text must cover AI calls and their recording."),
+    ];
+    let action = format!("/dashboard/candidates/{id}/invite{}", in_list(request));
+    let title = format!("Invite {name} to a voice screen");
+    Ok(Form::new(Section::Candidates, title, fields, action, "Invite")
+        .below(candidate_path(request, id), name)
+        .lead("An AI interviewer calls the candidate, and you get the transcript with scores."))
 }
 
 /// Cancels a voice screen whose conversation has not begun.
