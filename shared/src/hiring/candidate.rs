@@ -13,23 +13,21 @@ pub(super) async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, 
     Error::unless_missing(found)
 }
 
-/// Loads the candidate named in the path and the role named in the body. The role is `None` if the tenant has no such
-/// role. An invalid body is reported only if the candidate exists, because existence is checked before validation.
+/// Reads the input, and loads the candidate named in the path and the role that the input names. The role is `None` if the
+/// input names none, or one that the tenant does not have. An invalid input is reported only if the candidate exists,
+/// because existence is checked before validation.
 pub(super) async fn find_with_role<I: Input>(
     request: &ApiRequest<I>,
-    role_id: impl Fn(&I) -> Id,
-) -> Result<(CandidateRecord, Option<Role>), Error> {
-    let id = request.id()?;
-    let role_id = match request.input() {
-        Ok(input) => role_id(&input),
-        Err(invalid) => {
-            find(request).await?;
-            return Err(invalid);
-        }
+    role_id: impl Fn(&I) -> Option<Id>,
+) -> Result<(I, CandidateRecord, Option<Role>), Error> {
+    let input = match request.input() {
+        Ok(input) => input,
+        Err(invalid) => return Err(find(request).await.err().unwrap_or(invalid)),
     };
-    let (record, role) =
-        request.context.store().find_candidate_and_role(request.tenant(), id, role_id).await?;
-    Ok((Error::unless_missing(record)?, role))
+    let Some(role_id) = role_id(&input) else { return Ok((input, find(request).await?, None)) };
+    let (store, id) = (request.context.store(), request.id()?);
+    let (record, role) = store.find_candidate_and_role(request.tenant(), id, role_id).await?;
+    Ok((input, Error::unless_missing(record)?, role))
 }
 
 pub(super) const UNKNOWN_ROLE: &str = "role_id must be the id of a role";

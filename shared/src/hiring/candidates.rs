@@ -193,13 +193,12 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
 ///
 /// - `duplicate`: the candidate has already applied for the role; `existing` is the application.
 pub async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<Application>>, Error> {
-    let (before, role) = find_with_role(&request, |input: &NewApplication| input.role_id).await?;
-    let NewApplication { source, .. } = request.input()?;
+    let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
     let role = role.ok_or_else(unknown_role)?;
     let candidate_id = before.candidate.id;
     let mut transaction = request.transaction();
     let (applicant, author) = (Applicant::Known(before), request.author());
-    let source = source.unwrap_or(Source::API);
+    let source = input.source.unwrap_or(Source::API);
     let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
     let address = request.address("applications", application.id);
     let reply = Reply::resource(&Application::of(candidate_id, &application))?.created(address);

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate::{find, find_with_role};
+use super::candidate::find_with_role;
 
 /// A candidate after a move.
 #[derive(Debug, Serialize, ToSchema)]
@@ -118,7 +118,7 @@ impl Input for Undo {
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| (Move::Advance(input.stage), input.role_id)).await
+    make(&request, |input| input.role_id, |input| Move::Advance(input.stage)).await
 }
 
 /// Rejects applications: the one for the role `role_id`, or all active ones, at most 10. A candidate without
@@ -128,7 +128,8 @@ pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidat
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| (Move::Reject { reason: input.reason, notes: input.notes }, input.role_id)).await
+    let step = |input: Rejection| Move::Reject { reason: input.reason, notes: input.notes };
+    make(&request, |input| input.role_id, step).await
 }
 
 /// Undoes a rejection: the application for the role `role_id`, or those that the latest rejection ended, return to the
@@ -138,7 +139,7 @@ pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandida
 ///
 /// - `invalid_transition`: no application is rejected.
 pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| (Move::Unreject, input.role_id)).await
+    make(&request, |input| input.role_id, |_| Move::Unreject).await
 }
 
 /// Hires a candidate for a role: `role_id`, or the role of the active application in the furthest stage.
@@ -147,7 +148,7 @@ pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| (Move::Hire { start_date: input.start_date }, input.role_id)).await
+    make(&request, |input| input.role_id, |input| Move::Hire { start_date: input.start_date }).await
 }
 
 /// Undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before.
@@ -156,21 +157,17 @@ pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Er
 ///
 /// - `invalid_transition`: no application is hired.
 pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| (Move::Unhire, input.role_id)).await
+    make(&request, |input| input.role_id, |_| Move::Unhire).await
 }
 
 /// Makes a move. If it may have failed only because copies of roles are out of date, reads the roles and tries again.
 async fn make<I: Input>(
     request: &ApiRequest<I>,
-    read: impl Fn(I) -> (Move, Option<Id>),
+    role_id: impl Fn(&I) -> Option<Id>,
+    step: impl Fn(I) -> Move,
 ) -> Result<Reply<MovedCandidate>, Error> {
-    // Existence comes before validation, so mistakes in the input are reported only once the candidate is found.
-    let named = request.input().ok().and_then(|input| read(input).1);
-    let (before, role) = match named {
-        Some(role_id) => find_with_role(request, |_| role_id).await?,
-        None => (find(request).await?, None),
-    };
-    let (step, role_id) = read(request.input()?);
+    let (input, before, role) = find_with_role(request, &role_id).await?;
+    let (role_id, step) = (role_id(&input), step(input));
     let roles: Vec<Role> = role.into_iter().collect();
     match attempt(request, &before, &roles, &step, role_id).await {
         Err(error) if role_id.is_none() && may_be_outdated(&error, &before) => {

@@ -44,8 +44,8 @@ impl Input for NewScreen {
 /// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their recording.
 pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = request.organization().mode;
-    let (before, role) = find_with_role(&request, |input: &NewScreen| input.role_id).await?;
-    let NewScreen { role_id, scheduled_at, consent } = request.input()?;
+    let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
+    let NewScreen { role_id, scheduled_at, consent } = input;
     let now = request.context.now();
     let voice = request.context.providers().voice(mode);
     let mut messages = Vec::new();
