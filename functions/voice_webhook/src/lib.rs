@@ -8,10 +8,10 @@ use serde::Serialize;
 use shared::http::{
     Access, Error, Payload, PublicRequest, Reply, ReplyFormat, RequestContext, Row, Unversioned,
 };
-use shared::model::{AuditActor, CallState, VoiceProvider};
+use shared::model::{AuditActor, CallState, ScreenRecord, Tenant, VoiceProvider};
 use shared::providers::voice::{CallEvent, Callback, CallbackBody, VoicePort};
 use shared::services::screening::{self, Reference};
-use shared::store::{MaybeErased, Transaction};
+use shared::store::{CommitError, MaybeErased, Store, Transaction};
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -71,65 +71,65 @@ fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, E
     provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
 }
 
-/// Applies a callback to its screen, if the screen exists, belongs to the provider and has not ended, and the candidate
-/// was not erased.
+/// Applies a callback to its screen, if the screen exists and belongs to the provider. A screen that has ended no longer
+/// changes.
 async fn apply(
     context: &RequestContext,
     provider: VoiceProvider,
     reference: Reference,
     callback: Callback,
-) -> Result<(), Error> {
-    let found = context.store().find_screen(reference.tenant, reference.screen).await?;
+) -> Result<(), CommitError> {
+    let (store, now, ids, tenant) = (context.store(), context.now(), context.ids(), reference.tenant);
+    let found = store.find_screen(tenant, reference.screen).await?;
     let Some(before) = found.filter(|record| record.provider == provider) else {
         tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
         return Ok(());
     };
-    let (tenant, store, now) = (reference.tenant, context.store(), context.now());
     let mut record = before.clone();
+    let is_placed = matches!(before.dialing, CallState::Placed(_));
+    let call = callback.call_id.filter(|_| !is_placed).map(CallState::Placed);
     if before.screen.status.is_end() {
-        let Some(call_id) = callback.call_id.filter(|_| before.awaits_call()) else { return Ok(()) };
         // The callback contains the id of the call, so a task can cancel it.
-        record = record.follow_call(CallState::Placed(call_id), Some(now));
-        let mut transaction = Transaction::new(tenant);
-        transaction.replace_screen(&before, &record)?;
-        return Ok(store.commit(transaction).await?);
+        let Some(call) = call.filter(|_| before.awaits_call()) else { return Ok(()) };
+        return replace(store, tenant, &before, &record.follow_call(call, Some(now))).await;
     }
-    let new_call = callback.call_id.filter(|_| !matches!(before.dialing, CallState::Placed(_)));
-    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
-    let Some(candidate) = candidate.and_then(MaybeErased::present) else {
+    let found = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let Some(candidate) = found.and_then(MaybeErased::present) else {
         // The candidate was erased. The callback is ignored, but the call must be erased at the provider.
-        let Some(call_id) = new_call else { return Ok(()) };
-        let due = record.task_due;
-        record = record.follow_call(CallState::Placed(call_id), due);
-        let mut transaction = Transaction::new(tenant);
-        transaction.replace_screen(&before, &record)?;
-        return Ok(store.commit(transaction).await?);
+        let Some(call) = call else { return Ok(()) };
+        return replace(store, tenant, &before, &record.follow_call(call, before.task_due)).await;
     };
-    if let (Some(call_id), Some(due)) = (new_call, record.task_due) {
-        record = record.dial(CallState::Placed(call_id), None, due, now);
+    if let (Some(call), Some(due)) = (call, before.task_due) {
+        record = record.dial(call, None, due, now);
     }
-    match callback.event {
-        // An earlier callback delivered the transcript.
+    record = match callback.event {
         CallEvent::Ended(report) if screening::awaits_analysis(&report) && before.transcript_parts > 0 => {
+            // An earlier callback delivered the transcript.
             return Ok(());
         }
         CallEvent::Ended(report)
             if screening::awaits_analysis(&report) && matches!(record.dialing, CallState::Placed(_)) =>
         {
-            let stored =
-                screening::store_transcript(store, tenant, &before, record, &candidate, &report, now);
-            return Ok(stored.await?);
+            return screening::store_transcript(store, tenant, &before, record, &candidate, &report, now)
+                .await;
         }
         CallEvent::Ended(report) => {
-            return Ok(screening::end(store, tenant, &before, report, now, context.ids()).await?);
+            return screening::end(store, tenant, &before, report, now, ids).await;
         }
-        CallEvent::InProgress => record = record.begin(now),
-        CallEvent::Other => {}
-    }
-    if record == before {
-        return Ok(());
-    }
+        CallEvent::InProgress => record.begin(now),
+        CallEvent::Other => record,
+    };
+    if record == before { Ok(()) } else { replace(store, tenant, &before, &record).await }
+}
+
+/// Stores the changed record of a screen.
+async fn replace(
+    store: &Store,
+    tenant: Tenant,
+    before: &ScreenRecord,
+    after: &ScreenRecord,
+) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
-    transaction.replace_screen(&before, &record)?;
-    Ok(store.commit(transaction).await?)
+    transaction.replace_screen(before, after)?;
+    store.commit(transaction).await
 }
