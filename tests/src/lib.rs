@@ -26,6 +26,7 @@ pub mod openapi;
 pub mod passkeys;
 pub mod permissions;
 mod project;
+pub mod weighted_length;
 
 // Tests use these crates, which need other crates or features of them. The library links them, so that `cargo test` does
 // not compile the dependencies of `cargo run` again.

@@ -1,8 +1,8 @@
 //! Posts on X: no text of a customer makes one too long.
 
-use shared::model::x_text::weighted_length::weighted_length;
 use shared::model::x_text::{Advert, LIMIT, compose};
 use shared::model::{RemotePolicy, Salary, SalaryRange, Style};
+use tests::weighted_length::weighted_length;
 
 use crate::input::{first_line, text};
 

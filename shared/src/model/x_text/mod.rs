@@ -1,12 +1,11 @@
 //! Composes posts that announce jobs on X, within X's limit on their weighted length.
 //!
 //! X measures posts by twitter-text's rule, configuration v3. Its lists of top-level domains and emoji change over
-//! time, so posts are cut to an upper bound that holds for any version of those lists (`max_weight`). The tests check
-//! that bound against the rule itself (`weighted_length`).
+//! time, so posts are cut to an upper bound that holds for any version of those lists (`max_weight`). `tests/src/weighted_length`
+//! checks that bound against the rule itself.
 
 #[cfg(test)]
 mod tests;
-pub mod weighted_length;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,7 +18,7 @@ use super::string_enum::string_enum;
 pub const LIMIT: usize = 280;
 
 /// The weight of a URL of any length.
-const URL_WEIGHT: usize = 23;
+pub const URL_WEIGHT: usize = 23;
 const ELLIPSIS: char = '…';
 /// Breaks up mentions and tags. It is invisible, has weight 1 and, unlike the zero-width non-joiner, is not part of a
 /// hashtag.
@@ -143,7 +142,7 @@ fn sanitize(text: &str) -> String {
 }
 
 /// Whether X rejects posts with this character, or the character changes the writing direction of the text after it.
-fn is_dropped(c: char) -> bool {
+pub fn is_dropped(c: char) -> bool {
     matches!(c, '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -165,7 +164,7 @@ fn would_link(sign: char, next: char) -> bool {
 ///
 /// A URL contains a dot with two letters after it and is at least four characters long, so it adds at most 19 to the
 /// weight of its characters. An emoji weighs no more than its characters.
-fn max_weight(text: &str) -> usize {
+pub fn max_weight(text: &str) -> usize {
     let characters: usize = text.chars().map(weight).sum();
     let dots = text.match_indices('.').filter(|(at, dot)| {
         let mut after = text.get(at + dot.len()..).unwrap_or_default().chars();
@@ -176,14 +175,14 @@ fn max_weight(text: &str) -> usize {
 
 /// The weight of the posting's URL: 23 if it has a domain name, which X then recognizes because the service is public;
 /// otherwise the upper bound for text.
-fn url_weight(url: &str) -> usize {
+pub fn url_weight(url: &str) -> usize {
     let parsed = Url::parse(url).ok();
     let is_recognized = parsed.as_ref().and_then(Url::domain).is_some_and(|domain| domain.contains('.'));
     if is_recognized { URL_WEIGHT } else { max_weight(url) }
 }
 
 /// The weight of a character that is not part of a URL or an emoji.
-const fn weight(c: char) -> usize {
+pub const fn weight(c: char) -> usize {
     match c {
         '\0'..='\u{10FF}' | '\u{2000}'..='\u{200D}' | '\u{2010}'..='\u{201F}' | '\u{2032}'..='\u{2037}' => 1,
         _ => 2,

@@ -1,12 +1,11 @@
-//! twitter-text's rule for the weighted length of a post (configuration v3). Only tests and the fuzz targets use it.
+//! twitter-text's rule for the weighted length of a post (configuration v3), with which posts are checked.
 
 #[cfg(test)]
 mod tests;
 
+use shared::model::x_text::{URL_WEIGHT, is_dropped, weight};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
-
-use super::{URL_WEIGHT, is_dropped, weight};
 
 /// The weight of an emoji with any number of characters.
 const EMOJI_WEIGHT: usize = 2;

@@ -1,13 +1,17 @@
 //! twitter-text's published test cases.
 
+use proptest::prelude::*;
+use shared::model::x_text::{Advert, LIMIT, compose, max_weight, url_weight};
+use shared::model::{RemotePolicy, Salary, SalaryRange, Style};
+
 use super::*;
-use crate::model::x_text::max_weight;
 
 const POEM: &str = "故人西辞黄鹤楼，烟花三月下扬州。孤帆远影碧空尽，唯见长江天际流。朱雀桥边野草花，乌衣巷口夕阳斜。\
     旧时王谢堂前燕，飞入寻常百姓家。朝辞白帝彩云间，千里江陵一日还。两岸猿声啼不住，轻舟已过万重山。\
     泪湿罗巾梦不成，夜深前殿按歌声。红颜未老恩先断，斜倚薰笼坐到明。独在异乡为异客，每逢佳节倍思亲。\
     遥知兄弟登高处，遍插茱萸少一人。";
 const FAMILY: &str = "👨\u{200D}👩\u{200D}👧\u{200D}👦";
+const URL: &str = "https://rolecall.example.com/careers/acme/senior-rust-engineer";
 
 /// Cases whose weighted length does not depend on the interpretation of the rule.
 #[test]
@@ -185,5 +189,73 @@ fn urls_are_found_as_published() {
         }
         let expected = plain + weight_of_graphemes(rest) + URL_WEIGHT * urls.len();
         assert_eq!(weighted_length(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_url_has_the_same_weight_as_on_x() {
+    for recognized in [
+        URL,
+        "http://example.de/careers/acme/cook",
+        "https://jobs.example.co.uk:8443/careers/acme/cook-2",
+        "https://foobar.みんな/careers/acme/cook",
+        "https://jobs.xn--p1ai/careers/acme/cook",
+    ] {
+        assert_eq!((url_weight(recognized), weighted_length(recognized)), (URL_WEIGHT, URL_WEIGHT));
+    }
+    for plain in [
+        "http://localhost:3000/careers/acme/cook",
+        "http://127.0.0.1:3000/careers/acme/cook",
+        "http://[::1]:3000/careers/acme/cook",
+    ] {
+        assert_eq!((url_weight(plain), weighted_length(plain)), (plain.len(), plain.len()), "{plain}");
+    }
+}
+
+fn title() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => "\\PC{1,12}",
+        1 => ".{1,6}",
+        3 => "[A-Za-z]{1,9}[.@#/ ]{0,2}",
+        1 => "[ぁ-ん漢字가-힣]{1,20}",
+        2 => prop::sample::select(&[
+            FAMILY, "👩🏽\u{200D}🔬", "🇩🇪", "1\u{FE0F}\u{20E3}", "©", "A\u{301}", "\u{FB2C}", "ASP.NET", "Node.js", "t.co",
+            "http://a.みんな/b", "https://x.de/(a)", " ", "\n", "@acme ", "#tag", "$TSLA", "a.bc,", "日本.com",
+        ][..]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 1..40)
+        .prop_map(|pieces| pieces.concat().chars().take(200).collect::<String>())
+}
+
+proptest! {
+    #[test]
+    fn every_post_fits_and_keeps_salary_and_url(
+        title in title(),
+        location in prop::option::of(title()),
+        policy in prop::option::of(prop::sample::select(&RemotePolicy::ALL[..])),
+        ends: (Option<u32>, Option<u32>),
+    ) {
+        let (min, max) = (ends.0.map(|end| end % 100_000_001), ends.1.map(|end| end % 100_000_001));
+        let (min, max) = if min.is_some() && max.is_some() && min > max { (max, min) } else { (min, max) };
+        let salary = |end: u32| Salary::new(end.into()).unwrap();
+        let salary = SalaryRange::new(min.map(salary), max.map(salary)).unwrap();
+        let job =
+            Advert { title: &title, location: location.as_deref(), remote_policy: policy, salary, url: URL };
+        let posts = Style::ALL.map(|style| compose(&job, style));
+        for post in &posts {
+            prop_assert!(weighted_length(post) <= LIMIT, "{}", post);
+            let (lead, url) = post.rsplit_once(' ').unwrap();
+            prop_assert_eq!(url, URL);
+            prop_assert!(max_weight(lead) + " ".len() + URL_WEIGHT <= LIMIT, "{}", post);
+            prop_assert!(!post.contains(char::is_control));
+            prop_assert_eq!(&post.nfc().collect::<String>(), post);
+            prop_assert!(job.salary.short_words().is_none_or(|salary| post.contains(&salary)));
+        }
+        prop_assert!(posts[0] != posts[1] && posts[1] != posts[2] && posts[0] != posts[2]);
+    }
+
+    #[test]
+    fn no_text_exceeds_its_upper_bound(text in title()) {
+        prop_assert!(weighted_length(&text) <= max_weight(&text.nfc().collect::<String>()));
     }
 }
