@@ -297,9 +297,7 @@ impl Job {
         before: &ScreenRecord,
         after: &ScreenRecord,
     ) -> Result<(), CommitError> {
-        let mut transaction = Transaction::new(tenant);
-        transaction.replace_screen(before, after)?;
-        self.environment.store.commit(transaction).await
+        screening::replace(&self.environment.store, tenant, before, after).await
     }
 
     /// The order for a screen's call.

@@ -8,10 +8,9 @@ use serde::Serialize;
 use shared::http::{
     Access, Error, Payload, PublicRequest, Reply, ReplyFormat, RequestContext, Row, Unversioned,
 };
-use shared::model::{AuditActor, CallState, ScreenRecord, Tenant, VoiceProvider};
-use shared::providers::voice::{CallEvent, Callback, CallbackBody, VoicePort};
-use shared::services::screening::{self, Reference};
-use shared::store::{CommitError, MaybeErased, Store, Transaction};
+use shared::model::AuditActor;
+use shared::providers::voice::{CallbackBody, VoicePort};
+use shared::services::screening;
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -58,7 +57,8 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
         callback.ok_or_else(|| Error::BadRequest("The request body is not a callback".to_owned()))?;
     let provider = voice.facts().provider;
     if let Ok(reference) = callback.reference.parse() {
-        apply(context, provider, reference, callback).await?;
+        let (store, now) = (context.store(), context.now());
+        screening::apply(store, provider, reference, callback, now, context.ids()).await?;
     } else {
         tracing::warn!(provider = provider.as_str(), "a callback has no valid reference");
     }
@@ -69,67 +69,4 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
 fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, Error> {
     let provider = context.path().rsplit('/').next().and_then(|name| name.parse().ok());
     provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
-}
-
-/// Applies a callback to its screen, if the screen exists and belongs to the provider. A screen that has ended no longer
-/// changes.
-async fn apply(
-    context: &RequestContext,
-    provider: VoiceProvider,
-    reference: Reference,
-    callback: Callback,
-) -> Result<(), CommitError> {
-    let (store, now, ids, tenant) = (context.store(), context.now(), context.ids(), reference.tenant);
-    let found = store.find_screen(tenant, reference.screen).await?;
-    let Some(before) = found.filter(|record| record.provider == provider) else {
-        tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
-        return Ok(());
-    };
-    let mut record = before.clone();
-    let is_placed = matches!(before.dialing, CallState::Placed(_));
-    let call = callback.call_id.filter(|_| !is_placed).map(CallState::Placed);
-    if before.screen.status.is_end() {
-        // The callback contains the id of the call, so a task can cancel it.
-        let Some(call) = call.filter(|_| before.awaits_call()) else { return Ok(()) };
-        return replace(store, tenant, &before, &record.follow_call(call, Some(now))).await;
-    }
-    let found = store.find_candidate(tenant, before.screen.candidate_id).await?;
-    let Some(candidate) = found.and_then(MaybeErased::present) else {
-        // The candidate was erased. The callback is ignored, but the call must be erased at the provider.
-        let Some(call) = call else { return Ok(()) };
-        return replace(store, tenant, &before, &record.follow_call(call, before.task_due)).await;
-    };
-    if let (Some(call), Some(due)) = (call, before.task_due) {
-        record = record.dial(call, None, due, now);
-    }
-    record = match callback.event {
-        CallEvent::Ended(report) if screening::awaits_analysis(&report) && before.transcript_parts > 0 => {
-            // An earlier callback delivered the transcript.
-            return Ok(());
-        }
-        CallEvent::Ended(report)
-            if screening::awaits_analysis(&report) && matches!(record.dialing, CallState::Placed(_)) =>
-        {
-            return screening::store_transcript(store, tenant, &before, record, &candidate, &report, now)
-                .await;
-        }
-        CallEvent::Ended(report) => {
-            return screening::end(store, tenant, &before, report, now, ids).await;
-        }
-        CallEvent::InProgress => record.begin(now),
-        CallEvent::Other => record,
-    };
-    if record == before { Ok(()) } else { replace(store, tenant, &before, &record).await }
-}
-
-/// Stores the changed record of a screen.
-async fn replace(
-    store: &Store,
-    tenant: Tenant,
-    before: &ScreenRecord,
-    after: &ScreenRecord,
-) -> Result<(), CommitError> {
-    let mut transaction = Transaction::new(tenant);
-    transaction.replace_screen(before, after)?;
-    store.commit(transaction).await
 }

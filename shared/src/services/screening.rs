@@ -1,5 +1,5 @@
-//! The end of a voice screen: the changes that a report or a cancellation causes, whether it comes in a request or from a
-//! task.
+//! The changes that a provider's callback, a report or a cancellation makes to a voice screen, whether it comes in a request
+//! or from a task.
 
 use std::str::FromStr;
 
@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::later;
 use crate::id::{Id, Ids};
 use crate::model::{
-    Actor, CancelReason, CandidateRecord, Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant,
-    Touchpoint, TouchpointKind,
+    Actor, CallState, CancelReason, CandidateRecord, Mode, Outcome, Report, ScreenRecord, ScreenStatus,
+    Tenant, Touchpoint, TouchpointKind, VoiceProvider,
 };
+use crate::providers::voice::{CallEvent, Callback};
 use crate::services::Author;
 use crate::store::{CommitError, MaybeErased, Store, StoreError, Transaction};
 
@@ -49,6 +50,70 @@ impl FromStr for Reference {
         let mode = mode.parse::<Mode>().map_err(|_| ())?;
         Ok(Self { tenant: Tenant { organization, mode }, screen: screen.parse().map_err(|_| ())? })
     }
+}
+
+/// Applies a callback to its screen, if the screen exists and belongs to the provider. A screen that has ended no longer
+/// changes.
+pub async fn apply(
+    store: &Store,
+    provider: VoiceProvider,
+    reference: Reference,
+    callback: Callback,
+    now: Timestamp,
+    ids: &Ids,
+) -> Result<(), CommitError> {
+    let tenant = reference.tenant;
+    let found = store.find_screen(tenant, reference.screen).await?;
+    let Some(before) = found.filter(|record| record.provider == provider) else {
+        tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
+        return Ok(());
+    };
+    let mut record = before.clone();
+    let is_placed = matches!(before.dialing, CallState::Placed(_));
+    let call = callback.call_id.filter(|_| !is_placed).map(CallState::Placed);
+    if before.screen.status.is_end() {
+        // The callback contains the id of the call, so a task can cancel it.
+        let Some(call) = call.filter(|_| before.awaits_call()) else { return Ok(()) };
+        return replace(store, tenant, &before, &record.follow_call(call, Some(now))).await;
+    }
+    let found = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let Some(candidate) = found.and_then(MaybeErased::present) else {
+        // The candidate was erased. The callback is ignored, but the call must be erased at the provider.
+        let Some(call) = call else { return Ok(()) };
+        return replace(store, tenant, &before, &record.follow_call(call, before.task_due)).await;
+    };
+    if let (Some(call), Some(due)) = (call, before.task_due) {
+        record = record.dial(call, None, due, now);
+    }
+    record = match callback.event {
+        CallEvent::Ended(report) if awaits_analysis(&report) && before.transcript_parts > 0 => {
+            // An earlier callback delivered the transcript.
+            return Ok(());
+        }
+        CallEvent::Ended(report)
+            if awaits_analysis(&report) && matches!(record.dialing, CallState::Placed(_)) =>
+        {
+            return store_transcript(store, tenant, &before, record, &candidate, &report, now).await;
+        }
+        CallEvent::Ended(report) => {
+            return end(store, tenant, &before, report, now, ids).await;
+        }
+        CallEvent::InProgress => record.begin(now),
+        CallEvent::Other => record,
+    };
+    if record == before { Ok(()) } else { replace(store, tenant, &before, &record).await }
+}
+
+/// Stores the changed record of a screen.
+pub async fn replace(
+    store: &Store,
+    tenant: Tenant,
+    before: &ScreenRecord,
+    after: &ScreenRecord,
+) -> Result<(), CommitError> {
+    let mut transaction = Transaction::new(tenant);
+    transaction.replace_screen(before, after)?;
+    store.commit(transaction).await
 }
 
 /// Ends a screen in one transaction that also stores the transcript, the role's counters, the candidate and a
@@ -104,7 +169,7 @@ pub fn cancel(
 
 /// Stores the transcript of a call that has ended without an analysis, and schedules a task to fetch the analysis. The
 /// candidate must not be erased before the commit.
-pub async fn store_transcript(
+async fn store_transcript(
     store: &Store,
     tenant: Tenant,
     before: &ScreenRecord,
