@@ -230,14 +230,6 @@ pub(super) async fn reply<I>(
 
 /// The names of the fields that differ.
 pub(super) fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
-    let fields = [
-        ("name", before.name != after.name),
-        ("email", before.email != after.email),
-        ("phone", before.phone != after.phone),
-        ("resume_url", before.resume != after.resume),
-        ("source", before.source != after.source),
-        ("tags", before.tags != after.tags),
-        ("external_id", before.external_id != after.external_id),
-    ];
-    fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
+    let differences = before.differences(after);
+    differences.filter(|(_, differ)| *differ).map(|(name, _)| name.to_owned()).collect()
 }

@@ -45,6 +45,21 @@ impl Profile {
         let tags = Tags::default();
         Self { name, email, phone: None, resume: None, source: None, tags, external_id: None }
     }
+
+    /// The fields of the API, and whether they differ from those of `other`.
+    pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
+        let Self { name, email, phone, resume, source, tags, external_id } = self;
+        [
+            ("name", *name != other.name),
+            ("email", *email != other.email),
+            ("phone", *phone != other.phone),
+            ("resume_url", *resume != other.resume),
+            ("source", *source != other.source),
+            ("tags", *tags != other.tags),
+            ("external_id", *external_id != other.external_id),
+        ]
+        .into_iter()
+    }
 }
 
 /// A candidate, as shown in lists.

@@ -34,6 +34,17 @@ pub struct PublicContent<'c> {
 }
 
 impl PostingContent {
+    /// The fields, and whether they differ from those of `other`.
+    pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
+        let Self { title, public_description, requirements } = self;
+        [
+            ("title", *title != other.title),
+            ("public_description", *public_description != other.public_description),
+            ("requirements", *requirements != other.requirements),
+        ]
+        .into_iter()
+    }
+
     /// Whether any part of the content follows the role.
     pub const fn follows_role(&self) -> bool {
         self.title.is_none() || self.public_description.is_none()

@@ -213,6 +213,33 @@ impl RoleContent {
         }
     }
 
+    /// The fields of the API, and whether they differ from those of `other`.
+    pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
+        let Self {
+            title,
+            department,
+            description,
+            location,
+            country,
+            remote_policy: _,
+            employment_type,
+            salary,
+        } = self;
+        [
+            ("title", *title != other.title),
+            ("department", *department != other.department),
+            ("description", *description != other.description),
+            ("location", *location != other.location),
+            ("country", *country != other.country),
+            ("remote_policy", self.remote_policy() != other.remote_policy()),
+            ("employment_type", *employment_type != other.employment_type),
+            ("salary_min", salary.min != other.salary.min),
+            ("salary_max", salary.max != other.salary.max),
+            ("salary_currency", salary.currency != other.salary.currency),
+        ]
+        .into_iter()
+    }
+
     /// The same content with another remote policy.
     #[must_use]
     pub fn with_remote_policy(self, remote_policy: Option<RemotePolicy>) -> Self {

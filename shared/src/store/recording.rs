@@ -89,7 +89,7 @@ impl Recorded {
 }
 
 /// The names of the fields that have changed.
-pub(super) fn names<const N: usize>(fields: [(&'static str, bool); N]) -> Vec<Cow<'static, str>> {
+pub(super) fn names(fields: impl IntoIterator<Item = (&'static str, bool)>) -> Vec<Cow<'static, str>> {
     fields.into_iter().filter(|(_, has_changed)| *has_changed).map(|(name, _)| Cow::Borrowed(name)).collect()
 }
 
@@ -137,20 +137,8 @@ pub(super) fn new_role(role: &Role) -> Recorded {
 
 pub(super) fn role_changes(before: &Role, after: &Role) -> Vec<Recorded> {
     let of = |kind| Recorded::versioned(kind, SubjectType::Role, after.id, after.version);
-    let (old, new) = (&before.content, &after.content);
-    let fields = names([
-        ("title", old.title != new.title),
-        ("department", old.department != new.department),
-        ("description", old.description != new.description),
-        ("location", old.location != new.location),
-        ("country", old.country != new.country),
-        ("remote_policy", old.remote_policy() != new.remote_policy()),
-        ("employment_type", old.employment_type != new.employment_type),
-        ("salary_min", old.salary.min() != new.salary.min()),
-        ("salary_max", old.salary.max() != new.salary.max()),
-        ("salary_currency", old.salary.given_currency() != new.salary.given_currency()),
-        ("job_posting_id", before.posting != after.posting),
-    ]);
+    let link = ("job_posting_id", before.posting != after.posting);
+    let fields = names(before.content.differences(&after.content).chain([link]));
     let posting = after.posting.as_ref().filter(|posting| before.posting.as_ref() != Some(*posting));
     let data = EventData::new().with_some("job_posting_id", posting.map(|posting| posting.id));
     let updated = (!fields.is_empty()).then(|| of(EventType::RoleUpdated).changing(fields).with(data));
@@ -181,12 +169,7 @@ pub(super) fn posting_changes(before: &Posting, after: &Posting) -> Vec<Recorded
         let data = EventData::new().with("role_id", after.role_id);
         Recorded::versioned(kind, SubjectType::JobPosting, after.id, after.version).with(data)
     };
-    let (old, new) = (&before.content, &after.content);
-    let fields = names([
-        ("title", old.title != new.title),
-        ("public_description", old.public_description != new.public_description),
-        ("requirements", old.requirements != new.requirements),
-    ]);
+    let fields = names(before.content.differences(&after.content));
     let updated = (!fields.is_empty()).then(|| of(EventType::PostingUpdated).changing(fields));
     let kind = if after.published { EventType::PostingPublished } else { EventType::PostingUnpublished };
     let published =
@@ -205,16 +188,7 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
             changes.push(of(EventType::CandidateCreated).with(data));
         }
         Some((candidate, old)) => {
-            let new = &after.candidate.profile;
-            let fields = names([
-                ("name", old.name != new.name),
-                ("email", old.email != new.email),
-                ("phone", old.phone != new.phone),
-                ("resume_url", old.resume != new.resume),
-                ("source", old.source != new.source),
-                ("tags", old.tags != new.tags),
-                ("external_id", old.external_id != new.external_id),
-            ]);
+            let fields = names(old.differences(&after.candidate.profile));
             changes.extend((!fields.is_empty()).then(|| of(EventType::CandidateUpdated).changing(fields)));
             let (from, to) = (candidate.stage, after.candidate.stage);
             changes.extend((from != to).then(|| {
