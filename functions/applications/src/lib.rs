@@ -1,7 +1,7 @@
 //! Applications: candidates' progress through the pipelines of roles. Moves are routes of the candidate.
 
 use serde::Serialize;
-use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Collection, Error, Listing, Reply, Row, input};
 use shared::id::Id;
 use shared::model::{ApplicationStatus, AuditAction, Email, Name, Scope, Stage};
 use shared::resources::application::{Application, Offered};
@@ -18,26 +18,17 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Filters for the list of applications.
-pub struct ApplicationFilter {
-    /// Returns only applications for this role. Can be combined with `stage` or `status`.
-    role_id: Option<Id>,
-    /// Returns only applications of this candidate. Cannot be combined with other filters.
-    candidate_id: Option<Id>,
-    /// Returns only applications in this stage, closed ones included. Cannot be combined with `status`.
-    stage: Option<Stage>,
-    /// Returns only applications with this status. Cannot be combined with `stage`.
-    status: Option<ApplicationStatus>,
-}
-
-impl Input for ApplicationFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            role_id: fields.optional("role_id"),
-            candidate_id: fields.optional("candidate_id"),
-            stage: fields.optional("stage"),
-            status: fields.optional("status"),
-        })
+input! {
+    /// Filters for the list of applications.
+    pub struct ApplicationFilter {
+        /// Returns only applications for this role. Can be combined with `stage` or `status`.
+        role_id: optional Id,
+        /// Returns only applications of this candidate. Cannot be combined with other filters.
+        candidate_id: optional Id,
+        /// Returns only applications in this stage, closed ones included. Cannot be combined with `status`.
+        stage: optional Stage,
+        /// Returns only applications with this status. Cannot be combined with `stage`.
+        status: optional ApplicationStatus,
     }
 }
 

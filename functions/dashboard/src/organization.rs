@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::http::{Error, Fields, Html, Input, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply, input};
 use shared::model::{Country, Email, MemberRole, OrganizationSettings, TimeZoneName};
 
 use crate::form_page::{Field, FieldKind, Form};
@@ -20,18 +20,12 @@ struct OrganizationPage<'p> {
     settings: &'p OrganizationSettings,
 }
 
-/// The values of the form.
-struct Values {
-    country: Option<Country>,
-    time_zone: TimeZoneName,
-    contact_email: Option<Email>,
-}
-
-impl Input for Values {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (country, time_zone) = (fields.optional("country"), fields.required("time_zone"));
-        let contact_email = fields.optional("contact_email");
-        Some(Self { country, time_zone: time_zone?, contact_email })
+input! {
+    /// The values of the form.
+    struct Values {
+        country: optional Country,
+        time_zone: required TimeZoneName,
+        contact_email: optional Email,
     }
 }
 

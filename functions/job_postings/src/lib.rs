@@ -1,7 +1,7 @@
 //! Job postings: the public pages of roles on the career site. A role has at most one.
 
 use shared::hiring::postings::{self, present};
-use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Collection, Error, Listing, Reply, Row, input};
 use shared::model::{self, Scope};
 use shared::resources::posting::Posting;
 use shared::store::{Listed, StoreError};
@@ -18,15 +18,11 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Filters for the list of job postings.
-pub struct PostingFilter {
-    /// Returns only published postings, or only unpublished ones.
-    published: Option<bool>,
-}
-
-impl Input for PostingFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { published: fields.optional("published") })
+input! {
+    /// Filters for the list of job postings.
+    pub struct PostingFilter {
+        /// Returns only published postings, or only unpublished ones.
+        published: optional bool,
     }
 }
 

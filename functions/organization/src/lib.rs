@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Collection, Error, Listing, Reply, Row, input};
 use shared::id::Id;
 use shared::model::{
     self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Country, Day, Email, Mode,
@@ -102,17 +102,19 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
     })
 }
 
-/// Filters for the audit log.
-pub struct AuditLogFilter {
-    /// Returns only what this actor did: `member:ID`, `api_key:ID`, `app:ID` (with the id of the grant), `operator`,
-    /// `system` or `unknown`. Cannot be combined with `action`.
-    actor: Option<AuditActorTerm>,
-    /// Returns only acts of this kind. Cannot be combined with `actor`.
-    action: Option<AuditAction>,
-    /// Returns only entries of this time or later.
-    from: Option<Moment>,
-    /// Returns only entries before this time.
-    to: Option<Moment>,
+input! {
+    /// Filters for the audit log.
+    pub struct AuditLogFilter {
+        /// Returns only what this actor did: `member:ID`, `api_key:ID`, `app:ID` (with the id of the grant), `operator`,
+        /// `system` or `unknown`. Cannot be combined with `action`.
+        actor: optional AuditActorTerm,
+        /// Returns only acts of this kind. Cannot be combined with `actor`.
+        action: optional AuditAction,
+        /// Returns only entries of this time or later.
+        from: optional Moment,
+        /// Returns only entries before this time.
+        to: optional Moment,
+    }
 }
 
 /// A time in a query, which must not be blank.
@@ -125,17 +127,6 @@ impl Value for Moment {
 
     fn schema() -> RefOr<Schema> {
         <Timestamp as Value>::schema()
-    }
-}
-
-impl Input for AuditLogFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            actor: fields.optional("actor"),
-            action: fields.optional("action"),
-            from: fields.optional("from"),
-            to: fields.optional("to"),
-        })
     }
 }
 

@@ -4,24 +4,20 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::candidate::{find, with_current_roles};
-use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::model::schema::{integer, string};
 use crate::model::{Scalar, Touchpoint, Value};
 use crate::resources::candidate::CandidateDetail;
 use crate::resources::resume::ResumeLinks;
 use crate::resources::screen::ScreenAccess;
 
-/// What a candidate's detail contains.
-pub struct DetailOptions {
-    /// The maximum number of touchpoints, the newest ones. By default, the whole history is returned.
-    touchpoints: Option<TouchpointLimit>,
-    /// With `possible_duplicates`, adds the candidates who may be the same person.
-    include: Option<Include>,
-}
-
-impl Input for DetailOptions {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { touchpoints: fields.optional("touchpoints"), include: fields.optional("include") })
+input! {
+    /// What a candidate's detail contains.
+    pub struct DetailOptions {
+        /// The maximum number of touchpoints, the newest ones. By default, the whole history is returned.
+        touchpoints: optional TouchpointLimit,
+        /// With `possible_duplicates`, adds the candidates who may be the same person.
+        include: optional Include,
     }
 }
 

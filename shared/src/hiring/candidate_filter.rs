@@ -1,6 +1,6 @@
 //! The filters of the list of candidates.
 
-use crate::http::{Error, Fields, Input};
+use crate::http::{Error, input};
 use crate::id::Id;
 use crate::model::schema::{PHONE_IN_QUERY, string};
 use crate::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value};
@@ -8,41 +8,28 @@ use crate::store::CandidateSearch;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-/// Filters for the list of candidates.
-pub struct CandidateFilter {
-    /// Returns only candidates who have applied for this role.
-    pub(super) role_id: Option<Id>,
-    /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
-    pub(super) stage: Option<Stage>,
-    /// Returns only the candidate with this e-mail address, regardless of upper and lower case.
-    email: Option<Term<Email>>,
-    /// Returns only candidates with this phone number, with its country code. A space at the beginning is read as `+`.
-    phone: Option<Term<PhoneTerm>>,
-    /// Returns only the candidate with this external id.
-    external_id: Option<Term<ExternalId>>,
-    /// Returns only candidates from this source, regardless of upper and lower case.
-    source: Option<Term<Source>>,
-    /// Returns only candidates with this tag, regardless of upper and lower case.
-    tag: Option<Term<Tag>>,
-    /// Returns only candidates with all of these words. Each must begin a word of the name, the part of the e-mail
-    /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
-    /// lower case, accents and punctuation don't matter. The people with exactly the longest of these words come first,
-    /// then the others by the word that begins with it. A page may be empty while `next_cursor` is set.
-    q: Option<SearchQuery>,
-}
-
-impl Input for CandidateFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            role_id: fields.optional("role_id"),
-            stage: fields.optional("stage"),
-            email: fields.optional("email"),
-            phone: fields.optional("phone"),
-            external_id: fields.optional("external_id"),
-            source: fields.optional("source"),
-            tag: fields.optional("tag"),
-            q: fields.optional("q"),
-        })
+input! {
+    /// Filters for the list of candidates.
+    pub struct CandidateFilter {
+        /// Returns only candidates who have applied for this role.
+        pub(super) role_id: optional Id,
+        /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
+        pub(super) stage: optional Stage,
+        /// Returns only the candidate with this e-mail address, regardless of upper and lower case.
+        email: optional Term<Email>,
+        /// Returns only candidates with this phone number, with its country code. A space at the beginning is read as `+`.
+        phone: optional Term<PhoneTerm>,
+        /// Returns only the candidate with this external id.
+        external_id: optional Term<ExternalId>,
+        /// Returns only candidates from this source, regardless of upper and lower case.
+        source: optional Term<Source>,
+        /// Returns only candidates with this tag, regardless of upper and lower case.
+        tag: optional Term<Tag>,
+        /// Returns only candidates with all of these words. Each must begin a word of the name, the part of the e-mail
+        /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
+        /// lower case, accents and punctuation don't matter. The people with exactly the longest of these words come first,
+        /// then the others by the word that begins with it. A page may be empty while `next_cursor` is set.
+        q: optional SearchQuery,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Creating and editing candidates, and applying for roles.
 
-use crate::http::{ApiRequest, Change, Created, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Change, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, AuditAction, CandidateRecord, Email, ExternalId, Name, Phone, Profile, Resume, Scalar, Source,
+    self, AuditAction, CandidateRecord, Email, ExternalId, Name, Phone, Profile, Resume, Scalar, Source, Tag,
     Tags, TouchpointKind, Value, WebAddress,
 };
 use crate::resources::application::Application;
@@ -18,35 +18,30 @@ use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
 use super::candidate::{find, find_with_role, unknown_role, with_current_roles};
 
-/// A candidate to create, optionally with a first application.
-pub struct NewCandidate {
-    profile: Profile,
-    /// An open role that the candidate applies for.
-    role_id: Option<Id>,
-}
-
-impl Input for NewCandidate {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (name, email) = (fields.required("name"), fields.required("email"));
-        let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
-        let (source, tags) = (fields.optional("source"), fields.list("tags", Tags::MAX));
-        let (external_id, role_id) = (fields.optional("external_id"), fields.optional("role_id"));
-        let resume = resume_url.map(Resume::Address);
-        let tags = tags.map(Tags::of).apply(None).unwrap_or_default();
-        let profile = Profile { phone, resume, source, tags, external_id, ..Profile::new(name?, email?) };
-        Some(Self { profile, role_id })
+input! {
+    /// A candidate to create, optionally with a first application.
+    pub struct NewCandidate {
+        name: required Name,
+        email: required Email,
+        phone: optional Phone,
+        resume_url: optional WebAddress,
+        source: optional Source,
+        tags: list Tag[Tags::MAX],
+        external_id: optional ExternalId,
+        /// An open role that the candidate applies for.
+        role_id: optional Id,
     }
-}
 
-/// Changes to a candidate.
-pub struct CandidatePatch {
-    name: Option<Name>,
-    email: Option<Email>,
-    phone: Change<Phone>,
-    resume_url: Change<ResumeAddress>,
-    source: Change<Source>,
-    tags: Change<Tags>,
-    external_id: Change<ExternalId>,
+    /// Changes to a candidate.
+    pub struct CandidatePatch {
+        name: replacement Name,
+        email: replacement Email,
+        phone: change Phone,
+        resume_url: change ResumeAddress,
+        source: change Source,
+        tags: list Tag[Tags::MAX],
+        external_id: change ExternalId,
+    }
 }
 
 /// A resume URL in a PATCH. A client may send back one of our own signed links. They may exceed the maximum length of a
@@ -79,32 +74,13 @@ impl Value for ResumeAddress {
     }
 }
 
-impl Input for CandidatePatch {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            name: fields.replacement("name"),
-            email: fields.replacement("email"),
-            phone: fields.change("phone"),
-            resume_url: fields.change("resume_url"),
-            source: fields.change("source"),
-            tags: fields.list("tags", Tags::MAX).map(Tags::of),
-            external_id: fields.change("external_id"),
-        })
-    }
-}
-
-/// An application to create.
-pub struct NewApplication {
-    /// An open role that the candidate has not applied for yet.
-    role_id: Id,
-    /// Where the application came from; `api` by default.
-    source: Option<Source>,
-}
-
-impl Input for NewApplication {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (role_id, source) = (fields.required("role_id"), fields.optional("source"));
-        Some(Self { role_id: role_id?, source })
+input! {
+    /// An application to create.
+    pub struct NewApplication {
+        /// An open role that the candidate has not applied for yet.
+        role_id: required Id,
+        /// Where the application came from; `api` by default.
+        source: optional Source,
     }
 }
 
@@ -116,7 +92,11 @@ impl Input for NewApplication {
 /// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
 /// - `erased`: an earlier request with the same idempotency key created a candidate who was erased.
 pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
-    let NewCandidate { profile, role_id } = request.input()?;
+    let NewCandidate { name, email, phone, resume_url, source, tags, external_id, role_id } =
+        request.input()?;
+    let (resume, tags) =
+        (resume_url.map(Resume::Address), tags.map(Tags::of).apply(None).unwrap_or_default());
+    let profile = Profile { phone, resume, source, tags, external_id, ..Profile::new(name, email) };
     let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
     let address = request.address("candidates", record.candidate.id);
     let source = record.candidate.profile.source.clone().unwrap_or(Source::MANUAL);
@@ -173,7 +153,7 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
             Change::Set(_) | Change::Keep => current.resume,
         },
         source: patch.source.apply(current.source),
-        tags: patch.tags.apply(Some(current.tags)).unwrap_or_default(),
+        tags: patch.tags.map(Tags::of).apply(Some(current.tags)).unwrap_or_default(),
         external_id: patch.external_id.apply(current.external_id),
     };
     let fields = changed_fields(&before.candidate.profile, &profile);

@@ -1,6 +1,6 @@
 //! Consents of candidates.
 
-use crate::http::{Added, ApiRequest, Error, Fields, Input, Reply};
+use crate::http::{Added, ApiRequest, Error, Reply, input};
 use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
 use crate::resources::consent::Consent;
 use crate::services::Author;
@@ -8,39 +8,26 @@ use jiff::Timestamp;
 
 use super::candidate::find;
 
-/// A consent to record.
-pub struct NewConsent {
-    /// What the consent is for.
-    purpose: ConsentPurpose,
-    /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
-    granted: bool,
-    /// When the candidate said so, not in the future.
-    obtained_at: Timestamp,
-    /// The text that the candidate agreed to, or in which the candidate withdrew the consent.
-    wording: ConsentWording,
-}
-
-impl Input for NewConsent {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (purpose, granted) = (fields.required("purpose"), fields.required("granted"));
-        let (obtained_at, wording) = (fields.required("obtained_at"), fields.required("wording"));
-        Some(Self { purpose: purpose?, granted: granted?, obtained_at: obtained_at?, wording: wording? })
+input! {
+    /// A consent to record.
+    pub struct NewConsent {
+        /// What the consent is for.
+        purpose: required ConsentPurpose,
+        /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
+        granted: required bool,
+        /// When the candidate said so, not in the future.
+        obtained_at: required Timestamp,
+        /// The text that the candidate agreed to, or in which the candidate withdrew the consent.
+        wording: required ConsentWording,
     }
-}
 
-/// A consent to AI calls and to their recording.
-#[derive(Clone)]
-pub struct CallConsent {
-    /// When the candidate gave the consent, not in the future.
-    obtained_at: Timestamp,
-    /// The text that the candidate agreed to. It must cover both AI calls and their recording.
-    wording: ConsentWording,
-}
-
-impl Input for CallConsent {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (obtained_at, wording) = (fields.required("obtained_at"), fields.required("wording"));
-        Some(Self { obtained_at: obtained_at?, wording: wording? })
+    /// A consent to AI calls and to their recording.
+    #[derive(Clone)]
+    pub struct CallConsent {
+        /// When the candidate gave the consent, not in the future.
+        obtained_at: required Timestamp,
+        /// The text that the candidate agreed to. It must cover both AI calls and their recording.
+        wording: required ConsentWording,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Erasures of candidates, and legal holds, which forbid them.
 
-use crate::http::{Accepted, ApiRequest, Error, Fields, Input, Reply, Unversioned};
+use crate::http::{Accepted, ApiRequest, Error, Reply, Unversioned, input};
 use crate::model::{CandidateRecord, Erasure, ErasureReason, HoldReason, LegalHold};
 use crate::services::erasure::{self, EraseError, Tombstone};
 use crate::store::MaybeErased;
@@ -9,28 +9,17 @@ use utoipa::ToSchema;
 
 use super::candidate::find;
 
-/// An erasure.
-pub struct Erase {
-    /// Why the candidate is erased; `request` by default.
-    reason: Option<ErasureReason>,
-}
-
-impl Input for Erase {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { reason: fields.optional("reason") })
+input! {
+    /// An erasure.
+    pub struct Erase {
+        /// Why the candidate is erased; `request` by default.
+        reason: optional ErasureReason,
     }
-}
 
-/// A legal hold to set.
-pub struct SetLegalHold {
-    /// The reason.
-    reason: HoldReason,
-}
-
-impl Input for SetLegalHold {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let reason = fields.required("reason");
-        Some(Self { reason: reason? })
+    /// A legal hold to set.
+    pub struct SetLegalHold {
+        /// The reason.
+        reason: required HoldReason,
     }
 }
 

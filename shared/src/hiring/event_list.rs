@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::http::{ApiRequest, Error, Fields, Input, Reply, Unversioned};
+use crate::http::{ApiRequest, Error, Reply, Unversioned, input};
 use crate::model::schema::{integer, string};
 use crate::model::{Event, EventType, Scalar, Value};
 use crate::store::EventPage;
@@ -14,16 +14,18 @@ const MOST: u32 = 1_000;
 /// The number of events of a page if the request does not say.
 const DEFAULT: u32 = 100;
 
-/// The part of the feed to return.
-pub struct EventFilter {
-    /// Returns the events after this position: the `next_cursor` of the previous page, or the `seq` of an event. `latest` is
-    /// the end of the feed. Without it, the list begins with the oldest event that is kept.
-    after: Option<Position>,
-    /// Returns only events of this type. Up to 1,000 events are read for a page, so it may be short or empty although more
-    /// follow.
-    r#type: Option<EventType>,
-    /// The maximum number of events.
-    limit: u32,
+input! {
+    /// The part of the feed to return.
+    pub struct EventFilter {
+        /// Returns the events after this position: the `next_cursor` of the previous page, or the `seq` of an event. `latest` is
+        /// the end of the feed. Without it, the list begins with the oldest event that is kept.
+        after: optional Position,
+        /// Returns only events of this type. Up to 1,000 events are read for a page, so it may be short or empty although more
+        /// follow.
+        r#type: optional EventType,
+        /// The maximum number of events.
+        limit: optional Limit = Limit(DEFAULT),
+    }
 }
 
 /// A position in the feed.
@@ -68,16 +70,6 @@ impl Value for Limit {
     }
 }
 
-impl Input for EventFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            after: fields.optional("after"),
-            r#type: fields.optional("type"),
-            limit: fields.optional("limit").map_or(DEFAULT, |Limit(limit)| limit),
-        })
-    }
-}
-
 /// A part of the feed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Events {
@@ -95,7 +87,7 @@ pub struct Events {
 ///
 /// - `cursor_expired`: the event after `after` is no longer kept, or the feed does not reach `after`.
 pub async fn list(request: ApiRequest<EventFilter>) -> Result<Reply<Unversioned<Events>>, Error> {
-    let EventFilter { after, r#type: kind, limit } = request.input()?;
+    let EventFilter { after, r#type: kind, limit: Limit(limit) } = request.input()?;
     let (store, tenant, now) = (request.context.store(), request.tenant(), request.context.now());
     let head = store.get_feed_head(tenant).await?;
     let after = match after {

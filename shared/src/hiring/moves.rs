@@ -1,6 +1,6 @@
 //! Moves of candidates and their applications between the stages of the pipeline.
 
-use crate::http::{ApiRequest, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Error, Input, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
@@ -28,19 +28,13 @@ pub struct MovedCandidate {
     applications: Vec<Application>,
 }
 
-/// A move to another stage.
-pub struct Advance {
-    /// The new stage, which must differ from the current one.
-    stage: Stage,
-    /// The role of the application to move. By default, all active applications in other stages move.
-    role_id: Option<Id>,
-}
-
-impl Input for Advance {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (stage, role_id) = (fields.required("stage"), fields.optional("role_id"));
-        let OpenStage(stage) = stage?;
-        Some(Self { stage, role_id })
+input! {
+    /// A move to another stage.
+    pub struct Advance {
+        /// The new stage, which must differ from the current one.
+        stage: required OpenStage,
+        /// The role of the application to move. By default, all active applications in other stages move.
+        role_id: optional Id,
     }
 }
 
@@ -62,50 +56,30 @@ impl Value for OpenStage {
     }
 }
 
-/// A rejection.
-pub struct Rejection {
-    /// The reason.
-    reason: Option<Reason>,
-    /// Further notes.
-    notes: Option<Notes>,
-    /// The role of the application to reject. By default, all active applications are rejected.
-    role_id: Option<Id>,
-}
-
-impl Input for Rejection {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            reason: fields.optional("reason"),
-            notes: fields.optional("notes"),
-            role_id: fields.optional("role_id"),
-        })
+input! {
+    /// A rejection.
+    pub struct Rejection {
+        /// The reason.
+        reason: optional Reason,
+        /// Further notes.
+        notes: optional Notes,
+        /// The role of the application to reject. By default, all active applications are rejected.
+        role_id: optional Id,
     }
-}
 
-/// A hire.
-pub struct Hire {
-    /// The first day of work.
-    start_date: Option<Date>,
-    /// The role that the candidate is hired for. By default, it is the role of the active application in the furthest
-    /// stage, and of the newest of several.
-    role_id: Option<Id>,
-}
-
-impl Input for Hire {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { start_date: fields.optional("start_date"), role_id: fields.optional("role_id") })
+    /// A hire.
+    pub struct Hire {
+        /// The first day of work.
+        start_date: optional Date,
+        /// The role that the candidate is hired for. By default, it is the role of the active application in the furthest
+        /// stage, and of the newest of several.
+        role_id: optional Id,
     }
-}
 
-/// An undo of a rejection or a hire.
-pub struct Undo {
-    /// The role of the application. By default, the applications that the latest such move ended return.
-    role_id: Option<Id>,
-}
-
-impl Input for Undo {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { role_id: fields.optional("role_id") })
+    /// An undo of a rejection or a hire.
+    pub struct Undo {
+        /// The role of the application. By default, the applications that the latest such move ended return.
+        role_id: optional Id,
     }
 }
 
@@ -118,7 +92,7 @@ impl Input for Undo {
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
-    make(&request, |input| input.role_id, |input| Move::Advance(input.stage)).await
+    make(&request, |input| input.role_id, |input| Move::Advance(input.stage.0)).await
 }
 
 /// Rejects applications: the one for the role `role_id`, or all active ones, at most 10. A candidate without

@@ -1,21 +1,16 @@
 //! Notes about candidates.
 
-use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Unversioned};
+use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, input};
 use crate::model::{self, NoteText, TouchpointKind};
 use crate::resources::note::Note;
 
 use super::candidate::find;
 
-/// A note to add.
-pub struct NewNote {
-    /// The text.
-    text: NoteText,
-}
-
-impl Input for NewNote {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let text = fields.required("text");
-        Some(Self { text: text? })
+input! {
+    /// A note to add.
+    pub struct NewNote {
+        /// The text.
+        text: required NoteText,
     }
 }
 

@@ -1,45 +1,29 @@
 //! Creating, editing and publishing job postings.
 
-use crate::http::{ApiRequest, Change, Created, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Slug, Title};
 use crate::resources::posting::Posting;
 
 use super::invalid;
 
-/// A job posting to create for a role.
-pub struct RolePosting {
-    role_id: Id,
-    /// The content of the posting. A missing `title` or `public_description` follows the role.
-    job_posting: PostingContent,
-}
-
-impl Input for RolePosting {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role_id = fields.required("role_id");
-        let job_posting = fields.object("job_posting");
-        Some(Self { role_id: role_id?, job_posting: job_posting? })
+input! {
+    /// A job posting to create for a role.
+    pub struct RolePosting {
+        role_id: required Id,
+        /// The content of the posting. A missing `title` or `public_description` follows the role.
+        job_posting: object PostingContent,
     }
-}
 
-/// Changes to a job posting. The slug never changes, so links stay valid.
-pub struct PostingPatch {
-    /// The posting's own title. `null` makes the posting follow the role's title.
-    title: Change<Title>,
-    /// The posting's own description. `null` makes the posting follow the role's description. Markdown: CommonMark with
-    /// tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong and ul work; other HTML is shown as text, and
-    /// an image is replaced by its alternative text.
-    public_description: Change<LongText>,
-    requirements: Change<LongText>,
-}
-
-impl Input for PostingPatch {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            title: fields.change("title"),
-            public_description: fields.change("public_description"),
-            requirements: fields.change("requirements"),
-        })
+    /// Changes to a job posting. The slug never changes, so links stay valid.
+    pub struct PostingPatch {
+        /// The posting's own title. `null` makes the posting follow the role's title.
+        title: change Title,
+        /// The posting's own description. `null` makes the posting follow the role's description. Markdown: CommonMark with
+        /// tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong and ul work; other HTML is shown as text, and
+        /// an image is replaced by its alternative text.
+        public_description: change LongText,
+        requirements: change LongText,
     }
 }
 

@@ -3,27 +3,20 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{ApiRequest, CreatedTogether, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, CreatedTogether, Error, Reply, input};
 use crate::model::{Posting, PostingContent, Role, RoleContent, Slug};
 use crate::resources::posting::career_portal_url;
 use crate::resources::{posting, role};
 
-/// A role and a job posting to create together.
-pub struct QuickPost {
-    /// The role.
-    pub role: RoleContent,
-    /// The content of the posting. A missing `title` or `public_description` follows the role.
-    pub job_posting: PostingContent,
-    /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
-    publish: bool,
-}
-
-impl Input for QuickPost {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role = fields.object("role");
-        let job_posting = fields.object("job_posting");
-        let publish = fields.optional("publish").unwrap_or(true);
-        Some(Self { role: role?, job_posting: job_posting?, publish })
+input! {
+    /// A role and a job posting to create together.
+    pub struct QuickPost {
+        /// The role.
+        pub role: object RoleContent,
+        /// The content of the posting. A missing `title` or `public_description` follows the role.
+        pub job_posting: object PostingContent,
+        /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
+        publish: optional bool = true,
     }
 }
 

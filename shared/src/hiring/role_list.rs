@@ -9,23 +9,19 @@ use utoipa::openapi::schema::Schema;
 
 use super::role_stats::Statistics;
 use super::roles::present;
-use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{self, RoleStatus, Scalar, Value};
 use crate::resources::role::Role;
 
-/// Filters for the list of roles.
-pub struct RoleFilter {
-    /// Returns only roles in this status.
-    status: Option<RoleStatus>,
-    /// With `stats`, adds each role's statistics.
-    include: Option<Include>,
-}
-
-impl Input for RoleFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { status: fields.optional("status"), include: fields.optional("include") })
+input! {
+    /// Filters for the list of roles.
+    pub struct RoleFilter {
+        /// Returns only roles in this status.
+        status: optional RoleStatus,
+        /// With `stats`, adds each role's statistics.
+        include: optional Include,
     }
 }
 

@@ -2,21 +2,17 @@
 
 use jiff::Timestamp;
 
-use crate::http::{ApiRequest, Created, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::model::{self, RoleAndPosting, RoleContent, RoleStatus};
 use crate::resources::role::{Role, RolePatch};
 
 use super::invalid;
 
-/// What to publish with a role.
-pub struct Publication {
-    /// Whether to publish the role's job posting, too. The default is `false`: the posting stays as it is.
-    job_posting: bool,
-}
-
-impl Input for Publication {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { job_posting: fields.optional("job_posting").unwrap_or(false) })
+input! {
+    /// What to publish with a role.
+    pub struct Publication {
+        /// Whether to publish the role's job posting, too. The default is `false`: the posting stays as it is.
+        job_posting: optional bool = false,
     }
 }
 

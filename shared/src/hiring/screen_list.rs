@@ -3,32 +3,23 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{Assessment, Excerpt, ScreenResult, ScreenStatus, Turn};
 use crate::resources::screen::{Screen, ScreenAccess};
 use crate::store::StatusOrResult;
 
-/// Filters for the list of voice screens.
-pub struct ScreenFilter {
-    /// Returns only screens for this role. Can be combined with `status` or `result`.
-    role_id: Option<Id>,
-    /// Returns only screens of this candidate. Cannot be combined with other filters.
-    candidate_id: Option<Id>,
-    /// Returns only screens in this status. Cannot be combined with `result`.
-    status: Option<ScreenStatus>,
-    /// Returns only screens with this result. Cannot be combined with `status`.
-    result: Option<ScreenResult>,
-}
-
-impl Input for ScreenFilter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            role_id: fields.optional("role_id"),
-            candidate_id: fields.optional("candidate_id"),
-            status: fields.optional("status"),
-            result: fields.optional("result"),
-        })
+input! {
+    /// Filters for the list of voice screens.
+    pub struct ScreenFilter {
+        /// Returns only screens for this role. Can be combined with `status` or `result`.
+        role_id: optional Id,
+        /// Returns only screens of this candidate. Cannot be combined with other filters.
+        candidate_id: optional Id,
+        /// Returns only screens in this status. Cannot be combined with `result`.
+        status: optional ScreenStatus,
+        /// Returns only screens with this result. Cannot be combined with `status`.
+        result: optional ScreenResult,
     }
 }
 

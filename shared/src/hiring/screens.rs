@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::http::{ApiRequest, Created, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{
     CancelReason, ConsentPurpose, Invitation, OpenScreen, ScreenRecord, Step, TouchpointKind,
@@ -15,23 +15,16 @@ use crate::store::MaybeErased;
 use super::candidate::{UNKNOWN_ROLE, find_with_role, with_roles};
 use super::consents::CallConsent;
 
-/// A voice screen to create.
-pub struct NewScreen {
-    /// An open or paused role.
-    role_id: Id,
-    /// When to call, at most 90 days ahead. If absent, the call is made immediately.
-    scheduled_at: Option<Timestamp>,
-    /// The candidate's consent to AI calls and to their recording, which is recorded for both purposes. A provider that
-    /// makes real calls requires it, unless it has been recorded before.
-    consent: Option<CallConsent>,
-}
-
-impl Input for NewScreen {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role_id = fields.required("role_id");
-        let scheduled_at = fields.optional("scheduled_at");
-        let consent = fields.optional_object("consent");
-        Some(Self { role_id: role_id?, scheduled_at, consent })
+input! {
+    /// A voice screen to create.
+    pub struct NewScreen {
+        /// An open or paused role.
+        role_id: required Id,
+        /// When to call, at most 90 days ahead. If absent, the call is made immediately.
+        scheduled_at: optional Timestamp,
+        /// The candidate's consent to AI calls and to their recording, which is recorded for both purposes. A provider that
+        /// makes real calls requires it, unless it has been recorded before.
+        consent: optional_object CallConsent,
     }
 }
 

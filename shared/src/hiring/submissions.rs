@@ -1,6 +1,6 @@
 //! Submitted application forms: what they contain, and what members do with what they offer.
 
-use crate::http::{ApiRequest, Error, Fields, Input, Reply};
+use crate::http::{ApiRequest, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{self, CandidateRecord, Consent, ConsentPurpose, ConsentWording, Offered, TouchpointKind};
 use crate::resources::candidate::Candidate;
@@ -10,15 +10,10 @@ use crate::store::StoreError;
 use super::candidate::find;
 use super::candidates::{changed_fields, reply};
 
-/// The application whose offer a member accepts or dismisses.
-pub struct OfferOf {
-    application_id: Id,
-}
-
-impl Input for OfferOf {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let application_id = fields.required("application_id");
-        Some(Self { application_id: application_id? })
+input! {
+    /// The application whose offer a member accepts or dismisses.
+    pub struct OfferOf {
+        application_id: required Id,
     }
 }
 

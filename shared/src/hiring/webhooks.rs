@@ -1,9 +1,11 @@
 //! Webhook endpoints: adding, changing and deleting them, and repeating deliveries.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 
 use crate::http::{
-    Accepted, ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Unversioned,
+    Accepted, ApiRequest, Change, Collection, Created, Error, Listing, Reply, Unversioned, input,
 };
 use crate::id::Id;
 use crate::model::{
@@ -16,70 +18,47 @@ use crate::secret::Secret;
 use crate::services::webhooks::body_of;
 use crate::store::{Paging, StoreError};
 
-/// A webhook endpoint to add.
-pub struct NewWebhookEndpoint {
-    /// The URL: https with a public host name, on port 443.
-    url: EndpointUrl,
-    /// A description.
-    description: Option<EndpointDescription>,
-    /// The types of the events to send. By default, all are sent.
-    types: Vec<EventType>,
-    /// Whether requests also have a signature with the shared secret. The default is true.
-    hmac: bool,
-}
+input! {
+    /// A webhook endpoint to add.
+    pub struct NewWebhookEndpoint {
+        /// The URL: https with a public host name, on port 443.
+        url: required EndpointUrl,
+        /// A description.
+        description: optional EndpointDescription,
+        /// The types of the events to send. By default, all are sent.
+        types: list EventType[EventType::ALL.len()],
+        /// Whether requests also have a signature with the shared secret. The default is true.
+        hmac: optional bool = true,
+    }
 
-impl Input for NewWebhookEndpoint {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (url, description) = (fields.required("url"), fields.optional("description"));
-        let types = read_types(fields);
-        let hmac = fields.optional("hmac").unwrap_or(true);
-        Some(Self { url: url?, description, types: types.apply(None).unwrap_or_default(), hmac })
+    /// Changes to a webhook endpoint. Fields that are not sent keep their values.
+    pub struct WebhookEndpointPatch {
+        /// The URL.
+        url: replacement EndpointUrl,
+        /// The description.
+        description: change EndpointDescription,
+        /// The types of the events to send. `null` or an empty array means all.
+        types: list EventType[EventType::ALL.len()],
+        /// Whether requests also have a signature with the shared secret.
+        hmac: replacement bool,
+        /// Whether events are sent. An endpoint that is enabled again gets only later events; a replay brings the others.
+        status: replacement EndpointStatus,
     }
 }
 
-/// Changes to a webhook endpoint. Fields that are not sent keep their values.
-pub struct WebhookEndpointPatch {
-    /// The URL.
-    url: Option<EndpointUrl>,
-    /// The description.
-    description: Change<EndpointDescription>,
-    /// The types of the events to send. `null` or an empty array means all.
-    types: Change<Vec<EventType>>,
-    /// Whether requests also have a signature with the shared secret.
-    hmac: Option<bool>,
-    /// Whether events are sent. An endpoint that is enabled again gets only later events; a replay brings the others.
-    status: Option<EndpointStatus>,
+/// The types of a request after the change, each of them once.
+fn chosen(types: Change<Vec<EventType>>, before: Option<Vec<EventType>>) -> Vec<EventType> {
+    let mut types = types.apply(before).unwrap_or_default();
+    let mut seen = HashSet::new();
+    types.retain(|kind| seen.insert(*kind));
+    types
 }
 
-impl Input for WebhookEndpointPatch {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            url: fields.replacement("url"),
-            description: fields.change("description"),
-            types: read_types(fields),
-            hmac: fields.replacement("hmac"),
-            status: fields.replacement("status"),
-        })
-    }
-}
-
-fn read_types(fields: &mut impl Fields) -> Change<Vec<EventType>> {
-    fields.list::<EventType>("types", EventType::ALL.len()).map(|mut types| {
-        let mut seen = std::collections::HashSet::new();
-        types.retain(|kind| seen.insert(*kind));
-        types
-    })
-}
-
-/// A position in the feed.
-pub struct ReplayFrom {
-    /// The `seq` after which events are sent again; 0 for all.
-    after: FeedPosition,
-}
-
-impl Input for ReplayFrom {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { after: fields.required("after")? })
+input! {
+    /// A position in the feed.
+    pub struct ReplayFrom {
+        /// The `seq` after which events are sent again; 0 for all.
+        after: required FeedPosition,
     }
 }
 
@@ -123,7 +102,7 @@ pub async fn create(
         id,
         url,
         description,
-        types,
+        types: chosen(types, None),
         hmac,
         disabled_reason: None,
         keys: encrypt(&request, &keys, id)?,
@@ -156,7 +135,7 @@ pub async fn update(request: ApiRequest<WebhookEndpointPatch>) -> Result<Reply<W
     let after = model::WebhookEndpoint {
         url: patch.url.unwrap_or_else(|| before.url.clone()),
         description: patch.description.apply(before.description.clone()),
-        types: patch.types.apply(Some(before.types.clone())).unwrap_or_default(),
+        types: chosen(patch.types, Some(before.types.clone())),
         hmac: patch.hmac.unwrap_or(before.hmac),
         disabled_reason,
         ..before.clone()

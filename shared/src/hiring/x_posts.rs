@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, RequestContext};
+use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, RequestContext, input};
 use crate::id::Id;
 use crate::model::{self, Metrics, Organization, RoleStatus, Style, Tenant, XConnection, x_text};
 use crate::providers::x::{X, XError};
@@ -55,19 +55,13 @@ pub struct Post {
     metrics_at: Option<Timestamp>,
 }
 
-/// A job to post to X.
-pub struct NewPost {
-    /// A published posting of an open role.
-    job_posting_id: Id,
-    /// The tone. The default is `professional`.
-    style: Style,
-}
-
-impl Input for NewPost {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let job_posting_id = fields.required("job_posting_id");
-        let style = fields.optional("style").unwrap_or(Style::Professional);
-        Some(Self { job_posting_id: job_posting_id?, style })
+input! {
+    /// A job to post to X.
+    pub struct NewPost {
+        /// A published posting of an open role.
+        job_posting_id: required Id,
+        /// The tone. The default is `professional`.
+        style: optional Style = Style::Professional,
     }
 }
 

@@ -48,8 +48,21 @@ pub trait Fields {
     /// An object that may be absent or `null`. Both mean that there is none.
     fn optional_object<T: Input>(&mut self, name: &str) -> Option<T>;
 
+    /// The fields of another input, beside the other fields of this one. They have their own names.
+    fn part<T: Input>(&mut self, _: &str) -> Option<T>
+    where
+        Self: Sized,
+    {
+        T::read(self)
+    }
+
     /// Adds a message: the field's path and `problem`.
     fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T>;
+}
+
+/// The name in a request of a field that [`input!`](crate::input) declares.
+pub fn field_name(declared: &'static str) -> &'static str {
+    declared.trim_start_matches("r#").trim_start_matches('_')
 }
 
 /// No fields.
@@ -422,46 +435,30 @@ fn scalar(raw: &RawValue) -> Option<Scalar<'_>> {
 mod tests {
     use super::*;
     use crate::id::Id;
+    use crate::input;
     use crate::model::{RemotePolicy, Salary, Tag, Title};
     use proptest::prelude::*;
 
-    #[derive(Debug, PartialEq)]
-    struct Example {
-        title: Title,
-        salary: Option<Salary>,
-        live: Option<bool>,
-        policy: Change<RemotePolicy>,
-        inner: Inner,
-        extra: Option<Extra>,
-    }
-
-    #[derive(Debug, PartialEq)]
-    struct Extra(Id);
-
-    impl Input for Extra {
-        fn read(fields: &mut impl Fields) -> Option<Self> {
-            fields.required("id").map(Self)
+    input! {
+        #[derive(Debug, PartialEq)]
+        struct Example {
+            title: required Title,
+            salary: optional Salary,
+            live: optional bool,
+            policy: change RemotePolicy,
+            inner: object Inner,
+            extra: optional_object Extra,
         }
-    }
 
-    #[derive(Debug, PartialEq)]
-    struct Inner(Option<Id>, Change<Vec<Tag>>);
-
-    impl Input for Inner {
-        fn read(fields: &mut impl Fields) -> Option<Self> {
-            Some(Self(fields.optional("id"), fields.list("tags", 2)))
+        #[derive(Debug, PartialEq)]
+        struct Extra {
+            id: required Id,
         }
-    }
 
-    impl Input for Example {
-        fn read(fields: &mut impl Fields) -> Option<Self> {
-            let title = fields.required("title");
-            let salary = fields.optional("salary");
-            let live = fields.optional("live");
-            let policy = fields.change("policy");
-            let inner = fields.object("inner");
-            let extra = fields.optional_object("extra");
-            Some(Self { title: title?, salary, live, policy, inner: inner?, extra })
+        #[derive(Debug, PartialEq)]
+        struct Inner {
+            id: optional Id,
+            tags: list Tag[2],
         }
     }
 
@@ -550,7 +547,7 @@ mod tests {
     #[test]
     fn all_mistakes_in_an_array_are_reported() {
         let read = |tags: &str| read(&format!(r#"{{"title":"x","inner":{{"tags":{tags}}}}}"#));
-        let tags = |written: &str| read(written).unwrap().inner.1;
+        let tags = |written: &str| read(written).unwrap().inner.tags;
         let tag = |text: &str| Tag::parse(text).unwrap().unwrap();
         assert_eq!(tags(r#"[" a", "b"]"#), Change::Set(vec![tag("a"), tag("b")]));
         assert_eq!(tags("[]"), Change::Set(Vec::new()));

@@ -132,7 +132,7 @@ pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use time_zone::TimeZoneName;
 pub use touchpoint::{Touchpoint, TouchpointKind};
-pub use value::{Scalar, Value};
+pub use value::{Scalar, Value, one_of};
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{
     DisabledReason, EndpointDescription, EndpointProgress, EndpointStatus, FeedPosition, PreviousKeys,

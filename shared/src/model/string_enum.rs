@@ -2,22 +2,23 @@
 
 /// Declares an enumeration with a string for each variant. The strings are the same in requests, responses and the
 /// table.
+#[macro_export]
 macro_rules! string_enum {
-    ($(#[$attribute:meta])* pub enum $name:ident {
+    ($(#[$attribute:meta])* $visible:vis enum $name:ident {
         $($(#[$variant_attribute:meta])* $variant:ident = $string:literal,)+
     }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
+        $visible enum $name {
             $($(#[$variant_attribute])* #[serde(rename = $string)] $variant,)+
         }
 
         impl $name {
             /// Every variant.
-            pub const ALL: [Self; [$($string),+].len()] = [$(Self::$variant),+];
+            $visible const ALL: [Self; [$($string),+].len()] = [$(Self::$variant),+];
 
             /// The variant's string.
-            pub const fn as_str(self) -> &'static str {
+            $visible const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $string,)+
                 }
@@ -44,7 +45,7 @@ macro_rules! string_enum {
 
         impl $crate::model::Value for $name {
             fn read(scalar: &$crate::model::Scalar<'_>) -> Result<Option<Self>, String> {
-                $crate::model::value::one_of(scalar)
+                $crate::model::one_of(scalar)
             }
 
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {

@@ -140,7 +140,7 @@ pub(super) fn parsed<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Op
 }
 
 /// Parses a variant of an enumeration.
-pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
+pub fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
     match scalar {
         scalar if scalar.is_blank() => Ok(None),
         Scalar::Text(text) => text.trim().parse().map(Some),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{Fields, Input};
+use crate::http::input;
 use crate::id::Id;
 use crate::model::{self, LogoHash, LongText, Organization, PostingContent, PublicContent, Slug, Title};
 
@@ -75,12 +75,11 @@ pub fn public_url(base_url: &str, organization: &Organization, slug: &Slug) -> S
     format!("{}/{slug}", career_portal_url(base_url, organization))
 }
 
-/// The content of a job posting to create. A missing `title` or `public_description` follows the role.
-impl Input for PostingContent {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let title = fields.optional("title");
-        let public_description = fields.optional("public_description");
-        let requirements = fields.optional("requirements");
-        Some(Self { title, public_description, requirements })
+input! {
+    /// The content of a job posting to create. A missing `title` or `public_description` follows the role.
+    impl PostingContent {
+        title: optional,
+        public_description: optional,
+        requirements: optional,
     }
 }

@@ -5,12 +5,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::posting::public_url;
-use crate::http::{Change, Fields, Input};
+use crate::http::{Change, Fields, Input, input};
 use crate::id::Id;
 use crate::model::{
     self, Country, Currency, Department, EmploymentType, Location, LongText, Organization, RemotePolicy,
     RoleContent, RoleStatus, Salary, SalaryRange, Title,
 };
+
+/// The problem of a `salary_min` above `salary_max`.
+const MIN_ABOVE_MAX: &str = "must be at most salary_max";
 
 /// A role: an open position.
 #[derive(Debug, Serialize, ToSchema)]
@@ -76,77 +79,68 @@ impl Role {
     }
 }
 
-/// A role to create.
-impl Input for RoleContent {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let title = fields.required("title");
-        let department = fields.optional("department");
-        let description = fields.optional("description");
-        let location = fields.optional("location");
-        let country = fields.optional("country");
-        let remote_policy = fields.optional("remote_policy");
-        let employment_type = fields.optional("employment_type");
-        let (min, max) = (fields.optional("salary_min"), fields.optional("salary_max"));
-        let currency = fields.optional("salary_currency");
-        let salary =
-            SalaryRange::new(min, max).or_else(|| fields.fail("salary_min", "must be at most salary_max"));
-        Some(Self {
-            title: title?,
-            department,
-            description,
-            location,
-            country,
-            remote_policy,
-            employment_type,
-            salary: salary?.in_currency(currency),
-        })
+input! {
+    /// A role to create.
+    impl RoleContent {
+        title: required,
+        department: optional,
+        description: optional,
+        location: optional,
+        country: optional,
+        remote_policy: optional,
+        employment_type: optional,
+        salary: part,
     }
 }
 
-/// Changes to a role.
-pub struct RolePatch {
-    title: Option<Title>,
-    department: Change<Department>,
-    description: Change<LongText>,
-    location: Change<Location>,
-    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, in any case.
-    country: Change<Country>,
-    remote_policy: Change<RemotePolicy>,
-    employment_type: Change<EmploymentType>,
-    salary_min: Change<Salary>,
-    salary_max: Change<Salary>,
-    salary_currency: Change<Currency>,
+impl Input for SalaryRange {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (min, max) = (fields.optional("salary_min"), fields.optional("salary_max"));
+        let currency = fields.optional("salary_currency");
+        let range = Self::new(min, max).or_else(|| fields.fail("salary_min", MIN_ABOVE_MAX))?;
+        Some(range.in_currency(currency))
+    }
 }
 
-impl Input for RolePatch {
+input! {
+    /// Changes to a role.
+    pub struct RolePatch {
+        title: replacement Title,
+        department: change Department,
+        description: change LongText,
+        location: change Location,
+        /// The country: an ISO 3166-1 alpha-2 code such as `DE`, in any case.
+        country: change Country,
+        remote_policy: change RemotePolicy,
+        employment_type: change EmploymentType,
+        salary: part SalaryPatch,
+    }
+}
+
+/// Changes to the salary of a role.
+struct SalaryPatch {
+    min: Change<Salary>,
+    max: Change<Salary>,
+    currency: Change<Currency>,
+}
+
+impl Input for SalaryPatch {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        let patch = Self {
-            title: fields.replacement("title"),
-            department: fields.change("department"),
-            description: fields.change("description"),
-            location: fields.change("location"),
-            country: fields.change("country"),
-            remote_policy: fields.change("remote_policy"),
-            employment_type: fields.change("employment_type"),
-            salary_min: fields.change("salary_min"),
-            salary_max: fields.change("salary_max"),
-            salary_currency: fields.change("salary_currency"),
-        };
-        if let (Change::Set(min), Change::Set(max)) = (&patch.salary_min, &patch.salary_max)
-            && min > max
-        {
-            return fields.fail("salary_min", "must be at most salary_max");
+        let (min, max) = (fields.change("salary_min"), fields.change("salary_max"));
+        let patch = Self { min, max, currency: fields.change("salary_currency") };
+        match (&patch.min, &patch.max) {
+            (Change::Set(min), Change::Set(max)) if min > max => fields.fail("salary_min", MIN_ABOVE_MAX),
+            _ => Some(patch),
         }
-        Some(patch)
     }
 }
 
 impl RolePatch {
     /// Applies the changes. Returns `None` if the minimum salary would be above the maximum.
     pub fn apply(self, current: RoleContent) -> Option<RoleContent> {
-        let min = self.salary_min.apply(current.salary.min());
-        let max = self.salary_max.apply(current.salary.max());
-        let currency = self.salary_currency.apply(current.salary.given_currency());
+        let min = self.salary.min.apply(current.salary.min());
+        let max = self.salary.max.apply(current.salary.max());
+        let currency = self.salary.currency.apply(current.salary.given_currency());
         Some(RoleContent {
             title: self.title.unwrap_or(current.title),
             department: self.department.apply(current.department),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, ExprLit, Fields, Item, Lit, Meta};
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Expr, ExprLit, Fields, Ident, Item, Lit, Meta, Token, Visibility, braced};
 
 use crate::project::project;
 
@@ -127,8 +128,40 @@ fn read_item(item: &Item, module: &str, comments: &mut BTreeMap<String, String>)
                 insert(&format!("{path}::{}", variant.ident), &variant.attrs, comments);
             }
         }
+        Item::Macro(item) if item.mac.path.is_ident("input") => {
+            let read = |input: ParseStream<'_>| read_inputs(input, module, comments);
+            read.parse2(item.mac.tokens.clone()).expect("inputs");
+        }
         _ => {}
     }
+}
+
+/// Reads the structs that `input!` declares. Their fields have no types of Rust, and end with a comma.
+fn read_inputs(
+    input: ParseStream<'_>,
+    module: &str,
+    comments: &mut BTreeMap<String, String>,
+) -> syn::Result<()> {
+    while !input.is_empty() {
+        let attributes = input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        if input.parse::<Option<Token![impl]>>()?.is_none() {
+            input.parse::<Token![struct]>()?;
+        }
+        let path = format!("{module}::{}", input.parse::<Ident>()?);
+        insert(&path, &attributes, comments);
+        let fields;
+        braced!(fields in input);
+        while !fields.is_empty() {
+            let attributes = fields.call(Attribute::parse_outer)?;
+            fields.parse::<Visibility>()?;
+            insert(&format!("{path}::{}", fields.call(Ident::parse_any)?.unraw()), &attributes, comments);
+            while fields.parse::<Option<Token![,]>>()?.is_none() {
+                fields.step(|rest| Ok(((), rest.token_tree().expect("a comma").1)))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read_fields(fields: &Fields, path: &str, comments: &mut BTreeMap<String, String>) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::candidates::{self, NewCandidate};
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::model::Scope;
 
 use super::arguments::{CallKey, read, rest};
@@ -37,18 +37,15 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments;
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let candidate = NewCandidate::read(fields);
-        CallKey::read(fields);
-        candidate.map(|_| Self)
+input! {
+    struct Arguments {
+        _candidate: part NewCandidate,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments = read(request)?;
+    let Arguments { .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
     let candidate: Value = request.carry_out(call, candidates::create).await?;
     Ok(ToolResult::structured(json!(trusted(&candidate, &["id", "stage", "created_at"]))))

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use shared::hiring::notes::{self, NewNote};
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::id::Id;
 use shared::model::Scope;
 
@@ -28,21 +28,17 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments {
-    id: Id,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (id, note) = (fields.required("candidate_id"), NewNote::read(fields));
-        CallKey::read(fields);
-        note.and(id).map(|id| Self { id })
+input! {
+    struct Arguments {
+        candidate_id: required Id,
+        _note: part NewNote,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { id } = read(request)?;
-    let call = request.call(Some(id), rest(request, &["candidate_id"]))?;
+    let Arguments { candidate_id, .. } = read(request)?;
+    let call = request.call(Some(candidate_id), rest(request, &["candidate_id"]))?;
     let note = request.carry_out(call, notes::create_note).await?;
     Ok(ToolResult::structured(json!(trusted(&note, &["id", "candidate_id", "created_at"]))))
 }

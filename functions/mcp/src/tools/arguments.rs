@@ -4,66 +4,29 @@ use serde_json::{Map, Value};
 use shared::http::{Fields, Input, read_body};
 use shared::model::schema::string;
 use shared::model::{self, Scalar};
+use shared::string_enum;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::ToolError;
 use crate::request::McpRequest;
 
-/// Declares an argument that is one of several words.
-macro_rules! words {
-    ($(#[$attribute:meta])* $name:ident { $($variant:ident = $word:literal,)+ }) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum $name {
-            $($variant,)+
-        }
-
-        impl $name {
-            const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
-
-            pub(super) const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl shared::model::Value for $name {
-            fn read(scalar: &shared::model::Scalar<'_>) -> Result<Option<Self>, String> {
-                if scalar.is_blank() {
-                    return Ok(None);
-                }
-                let found = Self::ALL.into_iter().find(|word| {
-                    matches!(scalar, shared::model::Scalar::Text(text) if text == word.as_str())
-                });
-                let unknown = || format!("must be one of {}", Self::ALL.map(Self::as_str).join(", "));
-                found.map(Some).ok_or_else(unknown)
-            }
-
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                shared::model::schema::string().enum_values(Some(Self::ALL.map(Self::as_str))).into()
-            }
-        }
-    };
-}
-
-pub(super) use words;
-
-words! {
+string_enum! {
     /// How much an answer has.
-    ResponseFormat {
+    pub(super) enum ResponseFormat {
         Concise = "concise",
         Detailed = "detailed",
     }
 }
 
-impl ResponseFormat {
-    /// The argument `response_format`.
-    pub(super) fn read(fields: &mut impl Fields) -> Self {
-        fields.optional("response_format").unwrap_or(Self::Concise)
+/// The argument `response_format`.
+impl Input for ResponseFormat {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(fields.optional("response_format").unwrap_or(Self::Concise))
     }
+}
 
+impl ResponseFormat {
     pub(super) fn is_detailed(self) -> bool {
         self == Self::Detailed
     }
@@ -72,10 +35,11 @@ impl ResponseFormat {
 /// The key of a call that must have an effect only once.
 pub(super) struct CallKey;
 
-impl CallKey {
-    /// The argument `idempotency_key`, which the request itself uses.
-    pub(super) fn read(fields: &mut impl Fields) {
+/// The argument `idempotency_key`, which the request itself uses.
+impl Input for CallKey {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let _: Option<Self> = fields.optional("idempotency_key");
+        Some(Self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use shared::hiring::{candidate_detail, notes};
-use shared::http::{Fields, HandlerCall, Input};
+use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{AuditAction, Scope};
 
@@ -53,17 +53,11 @@ const LEAST_FOR_NOTES: usize = 500;
 /// The maximum number of notes in an answer.
 const NOTES: usize = 10;
 
-struct Arguments {
-    id: Id,
-    format: ResponseFormat,
-    cursor: Option<NotesCursor>,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (id, cursor) = (fields.required("candidate_id"), fields.optional("cursor"));
-        let format = ResponseFormat::read(fields);
-        Some(Self { id: id?, format, cursor })
+input! {
+    struct Arguments {
+        candidate_id: required Id,
+        cursor: optional NotesCursor,
+        format: part ResponseFormat,
     }
 }
 
@@ -102,7 +96,7 @@ impl shared::model::Value for NotesCursor {
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { id, format, cursor } = read(request)?;
+    let Arguments { candidate_id: id, cursor, format } = read(request)?;
     if let Some(cursor) = cursor {
         // Room for the other fields of the answer.
         let (notes, next) = notes_of(request, id, &cursor, budget::MAX - 500).await?;

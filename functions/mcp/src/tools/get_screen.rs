@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use shared::hiring::screen_list;
-use shared::http::{Fields, HandlerCall, Input};
+use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{self, AuditAction, Scalar, Scope};
 use utoipa::openapi::RefOr;
@@ -51,17 +51,11 @@ pub(super) const TOOL: Tool = Tool {
 /// The tokens for everything but the transcript.
 const FOR_SUMMARY: usize = 3_500;
 
-struct Arguments {
-    id: Id,
-    format: ResponseFormat,
-    from: Option<Position>,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (id, from) = (fields.required("screen_id"), fields.optional("cursor"));
-        let format = ResponseFormat::read(fields);
-        Some(Self { id: id?, format, from })
+input! {
+    struct Arguments {
+        screen_id: required Id,
+        cursor: optional Position,
+        format: part ResponseFormat,
     }
 }
 
@@ -93,7 +87,7 @@ impl model::Value for Position {
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { id, format, from } = read(request)?;
+    let Arguments { screen_id: id, cursor: from, format } = read(request)?;
     let call = request.call(Some(id), Map::new())?;
     let call = HandlerCall { reading: Some(AuditAction::VoiceScreenRead), ..call };
     let screen = request.carry_out(call, screen_list::show).await?;

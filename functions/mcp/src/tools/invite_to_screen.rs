@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use shared::hiring::screens;
-use shared::http::{Error, Fields, Input};
+use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::Scope;
 
@@ -35,23 +35,17 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments {
-    candidate_id: Id,
-    role_id: Id,
-    scheduled_at: Option<Timestamp>,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (candidate_id, role_id) = (fields.required("candidate_id"), fields.required("role_id"));
-        let scheduled_at = fields.optional("scheduled_at");
-        CallKey::read(fields);
-        Some(Self { candidate_id: candidate_id?, role_id: role_id?, scheduled_at })
+input! {
+    struct Arguments {
+        candidate_id: required Id,
+        role_id: required Id,
+        scheduled_at: optional Timestamp,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { candidate_id, role_id, scheduled_at } = read(request)?;
+    let Arguments { candidate_id, role_id, scheduled_at, .. } = read(request)?;
     let (store, tenant) = (request.context().store(), request.tenant());
     let found = store.find_candidate_and_role(tenant, candidate_id, role_id).await;
     let (record, role) = found.map_err(Error::from)?;

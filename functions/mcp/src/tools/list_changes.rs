@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::event_list::{self, EventFilter};
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::model::Scope;
 
 use super::arguments::{ResponseFormat, read, rest};
@@ -36,17 +36,15 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments(ResponseFormat);
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (filter, format) = (EventFilter::read(fields), ResponseFormat::read(fields));
-        filter.map(|_| Self(format))
+input! {
+    struct Arguments {
+        _filter: part EventFilter,
+        format: part ResponseFormat,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments(format) = read(request)?;
+    let Arguments { format, .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
     let mut feed = request.carry_out(call, event_list::list).await?;
     loop {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use shared::hiring::role_list;
-use shared::http::{Fields, Input, Listing};
+use shared::http::{Listing, input};
 use shared::id::Id;
 use shared::model::{RoleStatus, Scope};
 
@@ -32,32 +32,21 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments {
-    role_id: Option<Id>,
-    format: ResponseFormat,
-}
-
-/// The filter of the list, which the handler reads again. Here, all mistakes are found at once.
-pub(super) struct Filter;
-
-impl Input for Filter {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let _: Option<RoleStatus> = fields.optional("status");
-        Some(Self)
+input! {
+    struct Arguments {
+        role_id: optional Id,
+        _listing: part Listing<Filter>,
+        format: part ResponseFormat,
     }
-}
 
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role_id = fields.optional("role_id");
-        let listing = Listing::<Filter>::read(fields);
-        let format = ResponseFormat::read(fields);
-        listing.map(|_| Self { role_id, format })
+    /// The filter of the list, which the handler reads again. Here, all mistakes are found at once.
+    pub(super) struct Filter {
+        _status: optional RoleStatus,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { role_id, format } = read(request)?;
+    let Arguments { role_id, format, .. } = read(request)?;
     let mut fields = rest(request, &["role_id"]);
     if let Some(id) = role_id {
         if let Some(other) = fields.keys().next() {

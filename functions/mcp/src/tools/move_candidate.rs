@@ -3,11 +3,12 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use shared::hiring::moves::{self, OpenStage};
-use shared::http::{Error, Fields, Input};
+use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::{ApplicationStatus, CandidateRecord, Notes, Reason, Scope};
+use shared::string_enum;
 
-use super::arguments::{CallKey, read, rest, words};
+use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
@@ -41,9 +42,9 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-words! {
+string_enum! {
     /// What happens to the candidate.
-    Action {
+    enum Action {
         Advance = "advance",
         Reject = "reject",
         Unreject = "unreject",
@@ -63,34 +64,28 @@ impl Action {
     }
 }
 
-struct Arguments {
-    id: Id,
-    action: Action,
-    role_id: Option<Id>,
-    has_stage: bool,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (id, action) = (fields.required("candidate_id"), fields.required("action"));
-        let stage: Option<OpenStage> = fields.optional("stage");
-        let role_id = fields.optional("role_id");
-        let _: (Option<Reason>, Option<Notes>) = (fields.optional("reason"), fields.optional("notes"));
-        let _: Option<Date> = fields.optional("start_date");
-        CallKey::read(fields);
-        Some(Self { id: id?, action: action?, role_id, has_stage: stage.is_some() })
+input! {
+    struct Arguments {
+        candidate_id: required Id,
+        action: required Action,
+        stage: optional OpenStage,
+        role_id: optional Id,
+        _reason: optional Reason,
+        _notes: optional Notes,
+        _start_date: optional Date,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { id, action, role_id, has_stage } = read(request)?;
+    let Arguments { candidate_id: id, action, stage, role_id, .. } = read(request)?;
     let fields = rest(request, &["candidate_id", "action"]);
     let (word, takes) = (action.as_str(), action.takes());
     if let Some(other) = fields.keys().find(|name| !takes.contains(&name.as_str())) {
         let takes = takes.join(", ");
         return Err(ToolError::Rejected(format!("{other} can't be used with {word}, which takes {takes}.")));
     }
-    if action == Action::Advance && !has_stage {
+    if action == Action::Advance && stage.is_none() {
         let stages = "applied, screening, interview or offer";
         return Err(ToolError::Rejected(format!("stage can't be blank with advance: it is {stages}.")));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::{role_list, role_stats};
-use shared::http::{Fields, Input, Listing};
+use shared::http::{Listing, input};
 use shared::id::Id;
 use shared::model::{RoleStatus, Scope};
 
@@ -41,20 +41,15 @@ pub(super) const TOOL: Tool = Tool {
 /// The statistics of a role.
 const COUNTS: [&str; 5] = ["applicants", "screens", "screens_completed", "pass_rate", "average_score"];
 
-struct Arguments {
-    role_id: Option<Id>,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role_id = fields.optional("role_id");
-        Listing::<Filter>::read(fields)?;
-        Some(Self { role_id })
+input! {
+    struct Arguments {
+        role_id: optional Id,
+        _listing: part Listing<Filter>,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { role_id } = read(request)?;
+    let Arguments { role_id, .. } = read(request)?;
     let mut fields = rest(request, &["role_id"]);
     if let Some(id) = role_id {
         if let Some(other) = fields.keys().next() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::x_posts;
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::id::Id;
 use shared::model::{Scope, Style};
 
@@ -31,21 +31,16 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments {
-    job_posting_id: Id,
-    style: Style,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (job_posting_id, style) = (fields.required("job_posting_id"), fields.optional("style"));
-        CallKey::read(fields);
-        Some(Self { job_posting_id: job_posting_id?, style: style.unwrap_or(Style::Professional) })
+input! {
+    struct Arguments {
+        job_posting_id: required Id,
+        style: optional Style = Style::Professional,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { job_posting_id, style } = read(request)?;
+    let Arguments { job_posting_id, style, .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
     let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await;
     let texts = match texts {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use shared::hiring::quick_post::{self, QuickPost};
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::model::Scope;
 
 use super::arguments::{CallKey, read, rest};
@@ -42,18 +42,15 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments;
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let post = QuickPost::read(fields);
-        CallKey::read(fields);
-        post.map(|_| Self)
+input! {
+    struct Arguments {
+        _post: part QuickPost,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments = read(request)?;
+    let Arguments { .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
     let posted = request.carry_out(call, quick_post::create).await?;
     let (role, posting) = (&posted["role"], &posted["job_posting"]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::roles;
-use shared::http::{Fields, Input};
+use shared::http::input;
 use shared::id::Id;
 use shared::model::Scope;
 use shared::resources::role::RolePatch;
@@ -36,22 +36,17 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments {
-    role_id: Option<Id>,
-    format: ResponseFormat,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (role_id, patch) = (fields.optional("role_id"), RolePatch::read(fields));
-        let format = ResponseFormat::read(fields);
-        CallKey::read(fields);
-        patch.map(|_| Self { role_id, format })
+input! {
+    struct Arguments {
+        role_id: optional Id,
+        _patch: part RolePatch,
+        format: part ResponseFormat,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { role_id, format } = read(request)?;
+    let Arguments { role_id, format, .. } = read(request)?;
     let call = request.call(role_id, rest(request, &["role_id"]))?;
     let role = match role_id {
         None => request.carry_out(call, roles::create).await?,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::hiring::candidate_list::{self, CandidateFilter};
-use shared::http::{Fields, HandlerCall, Input, Listing};
+use shared::http::{HandlerCall, Listing, input};
 use shared::model::{AuditAction, Scope};
 
 use super::arguments::{ResponseFormat, read, rest};
@@ -38,17 +38,15 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-struct Arguments(ResponseFormat);
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (listing, format) = (Listing::<CandidateFilter>::read(fields), ResponseFormat::read(fields));
-        listing.map(|_| Self(format))
+input! {
+    struct Arguments {
+        _listing: part Listing<CandidateFilter>,
+        format: part ResponseFormat,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments(format) = read(request)?;
+    let Arguments { format, .. } = read(request)?;
     let mut fields = rest(request, &[]);
     loop {
         let call = request.call(None, fields.clone())?;

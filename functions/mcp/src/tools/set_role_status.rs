@@ -1,11 +1,12 @@
 //! The tool that publishes, pauses, resumes, closes and reopens roles.
 
 use shared::hiring::roles;
-use shared::http::{Error, Fields, Input};
+use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::Scope;
+use shared::string_enum;
 
-use super::arguments::{CallKey, ResponseFormat, read, rest, words};
+use super::arguments::{CallKey, ResponseFormat, read, rest};
 use super::save_role::show;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
@@ -31,9 +32,9 @@ pub(super) const TOOL: Tool = Tool {
     call: |request| Box::pin(call(request)),
 };
 
-words! {
+string_enum! {
     /// What happens to the role.
-    Action {
+    enum Action {
         Publish = "publish",
         Pause = "pause",
         Resume = "resume",
@@ -42,24 +43,18 @@ words! {
     }
 }
 
-struct Arguments {
-    id: Id,
-    action: Action,
-    has_posting: bool,
-}
-
-impl Input for Arguments {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (id, action) = (fields.required("role_id"), fields.required("action"));
-        let job_posting: Option<bool> = fields.optional("job_posting");
-        CallKey::read(fields);
-        Some(Self { id: id?, action: action?, has_posting: job_posting.is_some() })
+input! {
+    struct Arguments {
+        role_id: required Id,
+        action: required Action,
+        job_posting: optional bool,
+        _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { id, action, has_posting } = read(request)?;
-    if has_posting && action != Action::Publish {
+    let Arguments { role_id: id, action, job_posting, .. } = read(request)?;
+    if job_posting.is_some() && action != Action::Publish {
         let action = action.as_str();
         return Err(ToolError::Rejected(format!(
             "job_posting can't be used with {action}, only with publish."
