@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use shared::model::{Mode, Stage};
 use tests::browser::{Browser, form};
 use tests::dashboard::{connect_app, escaped, links, owner};
@@ -43,6 +43,25 @@ async fn walk(browser: &Browser<'_>, list: &str, under: &str) -> (Vec<String>, u
         let Some(next) = next else { return (seen, pages) };
         path = next.replace("&#38;", "&");
         assert!(path.starts_with(list.split('?').next().unwrap()) && pages < 20, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_forms_have_every_field_of_the_api() {
+    let api = TestApi::new().await;
+    let Fixtures { role, candidate, .. } = Fixtures::new(&api).await;
+    let (ada, document) = (acme(&api).await, serde_json::from_str::<Value>(docs::DOCUMENT).unwrap());
+    for (page, schema, prefix) in [
+        ("quick-post", "NewRole", "role."),
+        (&format!("roles/{role}/edit"), "RolePatch", ""),
+        (&format!("roles/{role}/posting"), "JobPostingPatch", ""),
+        ("candidates/new", "NewCandidate", ""),
+        (&format!("candidates/{candidate}/edit"), "CandidatePatch", ""),
+    ] {
+        let form = ada.get(&format!("/dashboard/{page}")).await.expect(200).text;
+        for field in document["components"]["schemas"][schema]["properties"].as_object().unwrap().keys() {
+            assert!(form.contains(&format!(" name=\"{prefix}{field}\"")), "{page} has no field for {field}");
+        }
     }
 }
 
@@ -455,7 +474,7 @@ async fn pages_show_values_of_maximum_length() {
             .expect(200);
     }
     let page = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
-    for part in [&*long, &place, "Germany", "remote", "Full-time", "€0 to €100,000,000 a year"] {
+    for part in [&*long, &place, "Germany", "Remote", "Full-time", "€0 to €100,000,000 a year"] {
         assert!(page.text.contains(part), "{part}");
     }
     api.patch(&format!("/api/v1/roles/{role}"), json!({ "title": "Renamed" })).await.expect(200);

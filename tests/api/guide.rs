@@ -130,6 +130,27 @@ async fn the_responses_are_current() {
 }
 
 #[test]
+fn the_guides_tables_have_every_field() {
+    let guide = std::fs::read_to_string(project(GUIDE)).unwrap();
+    let document: Value = serde_json::from_str(docs::DOCUMENT).unwrap();
+    for (section, schema) in [
+        ("## Roles", "Role"),
+        ("## Job postings", "JobPosting"),
+        ("## Candidates", "Candidate"),
+        ("### Consents", "Consent"),
+        ("## Applications", "Application"),
+        ("## Voice screens", "VoiceScreen"),
+    ] {
+        let text = guide.split_once(&format!("\n{section}\n")).expect(section).1;
+        let table = text.split_once("\n| Field | Type |").expect(section).1.split("\n\n").next().unwrap();
+        let names: String = table.lines().filter_map(|row| row.split('|').nth(1)).collect();
+        for field in document["components"]["schemas"][schema]["properties"].as_object().unwrap().keys() {
+            assert!(names.contains(&format!("`{field}`")), "{section} in {GUIDE} has no row for `{field}`");
+        }
+    }
+}
+
+#[test]
 fn every_resource_and_every_header_has_an_example() {
     let guide = std::fs::read_to_string(project(GUIDE)).unwrap();
     for operation in operations().iter().filter(|operation| matches!(operation.access, Access::Scopes(_))) {

@@ -78,6 +78,16 @@ impl Field {
         Self { value: value.to_owned(), ..self }
     }
 
+    /// The name in the form that is sent.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The label and the value, as a page shows them.
+    pub(crate) fn fact(&self) -> (&'static str, String) {
+        (self.label, if self.value.is_empty() { "–".to_owned() } else { self.label_of(&self.value) })
+    }
+
     /// The label of a choice.
     fn label_of(&self, value: &str) -> String {
         match &self.kind {

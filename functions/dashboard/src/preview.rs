@@ -22,16 +22,11 @@ impl JobPreview {
     pub(crate) fn of(role: &RoleContent, posting: &PostingContent) -> Self {
         let PublicContent { title, description, requirements } = posting.shown(role);
         let html = |text: Option<&str>| text.map(descriptions::html).unwrap_or_default();
-        let workplace = |policy| match policy {
-            RemotePolicy::Onsite => "On site",
-            RemotePolicy::Hybrid => "Hybrid",
-            RemotePolicy::Remote => "Remote",
-        };
         let facts = [
             ("Department", role.department.as_ref().map(|department| department.as_str().to_owned())),
             ("Location", role.location.as_ref().map(|location| location.as_str().to_owned())),
             ("Country", role.country.map(Country::name).map(str::to_owned)),
-            ("Workplace", role.remote_policy().map(workplace).map(str::to_owned)),
+            ("Workplace", role.remote_policy().map(RemotePolicy::words).map(str::to_owned)),
             ("Employment", role.employment_type.map(EmploymentType::words).map(str::to_owned)),
             ("Salary", role.salary.words()),
         ];

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use shared::hiring::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag};
 use shared::model::{self, Country, EmploymentType, Posting, PostingContent, RemotePolicy, Role, Text};
@@ -42,7 +43,7 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 fn quick_post_form() -> Form {
-    let mut fields = role_fields("role.", None);
+    let mut fields = role_fields("role.", &Value::Null);
     fields.push(
         Field::line("job_posting.requirements", "Requirements")
             .of(FieldKind::Lines(5))
@@ -81,59 +82,57 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 }
 
 fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
-    let shown = resources::role::Role::of(role.clone(), request.organization(), request.context.base_url());
+    let shown = shown(role, request);
     let (page, title) = (format!("/dashboard/roles/{}", role.id), role.content.title.as_str());
-    let fields = role_fields("", Some(role));
+    let fields = role_fields("", &json!(shown));
     let form = Form::new(Section::Roles, format!("Edit {title}"), fields, format!("{page}/edit"), "Save");
     Ok(form.below(page, title).of_version(entity_tag(&shown)?))
 }
 
-/// The fields of a role. `prefix` precedes their names.
-fn role_fields(prefix: &str, role: Option<&Role>) -> Vec<Field> {
-    let name = |field: &str| format!("{prefix}{field}");
-    let content = role.map(|role| &role.content);
-    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    let amount =
-        |salary: Option<model::Salary>| salary.map(|salary| salary.amount().to_string()).unwrap_or_default();
-    let salary = content.map(|content| content.salary);
+/// The fields of a role, with their values in `role`, which is the API's form of a role. `prefix` precedes their names.
+fn role_fields(prefix: &str, role: &Value) -> Vec<Field> {
+    let field = |name: &str, label| {
+        let value = match &role[name] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        Field::line(format!("{prefix}{name}"), label).with(&value)
+    };
     let none = [("", "Not given")];
-    let workplaces = [
-        (RemotePolicy::Onsite.as_str(), "On site"),
-        (RemotePolicy::Hybrid.as_str(), "Hybrid"),
-        (RemotePolicy::Remote.as_str(), "Remote"),
-    ];
+    let workplaces = RemotePolicy::ALL.map(|policy| (policy.as_str(), policy.words()));
     let employment = EmploymentType::ALL.map(|kind| (kind.as_str(), kind.words()));
     let countries = Country::all().map(|country| (country.code(), country.name()));
     vec![
-        Field::line(name("title"), "Title").with(content.map_or("", |content| content.title.as_str())),
-        Field::line(name("department"), "Department")
-            .with(&text(content.and_then(|content| content.department.as_ref()).map(Text::as_str))),
-        Field::line(name("location"), "Location")
-            .hint("A city or a region, or the word Remote.")
-            .with(&text(content.and_then(|content| content.location.as_ref()).map(Text::as_str))),
-        Field::line(name("country"), "Country")
-            .of(choices(none.into_iter().chain(countries)))
-            .with(&text(content.and_then(|content| content.country).map(Country::code))),
-        Field::line(name("remote_policy"), "Workplace")
-            .of(choices(none.into_iter().chain(workplaces)))
-            .with(&text(content.and_then(model::RoleContent::remote_policy).map(RemotePolicy::as_str))),
-        Field::line(name("employment_type"), "Employment")
-            .of(choices(none.into_iter().chain(employment)))
-            .with(&text(content.and_then(|content| content.employment_type).map(EmploymentType::as_str))),
-        Field::line(name("salary_min"), "Annual salary from")
-            .hint("A whole number.")
-            .with(&amount(salary.and_then(model::SalaryRange::min))),
-        Field::line(name("salary_max"), "Annual salary to")
-            .hint("A whole number.")
-            .with(&amount(salary.and_then(model::SalaryRange::max))),
-        Field::line(name("salary_currency"), "Currency")
-            .hint("A code such as EUR. Without one, the salary is in US dollars.")
-            .with(&text(salary.and_then(model::SalaryRange::given_currency).map(model::Currency::code))),
-        Field::line(name("description"), "Description")
+        field("title", "Title"),
+        field("department", "Department"),
+        field("location", "Location").hint("A city or a region, or the word Remote."),
+        field("country", "Country").of(choices(none.into_iter().chain(countries))),
+        field("remote_policy", "Workplace").of(choices(none.into_iter().chain(workplaces))),
+        field("employment_type", "Employment").of(choices(none.into_iter().chain(employment))),
+        field("salary_min", "Annual salary from").hint("A whole number."),
+        field("salary_max", "Annual salary to").hint("A whole number."),
+        field("salary_currency", "Currency")
+            .hint("A code such as EUR. Without one, the salary is in US dollars."),
+        field("description", "Description")
             .of(FieldKind::Lines(10))
-            .hint("Markdown: headings, lists, bold, links and tables.")
-            .with(&text(content.and_then(|content| content.description.as_ref()).map(Text::as_str))),
+            .hint("Markdown: headings, lists, bold, links and tables."),
     ]
+}
+
+/// The facts of a role that its page shows, with their labels.
+pub(crate) fn role_facts(role: &Role, request: &MemberRequest) -> Vec<(&'static str, String)> {
+    let fields = role_fields("", &json!(shown(role, request)));
+    let facts = fields.iter().filter(|field| {
+        !matches!(field.name(), "title" | "description" | "salary_min" | "salary_max" | "salary_currency")
+    });
+    let salary = role.content.salary.words().unwrap_or_else(|| "–".to_owned());
+    facts.map(Field::fact).chain([("Salary", salary)]).collect()
+}
+
+/// The API's form of a role.
+fn shown(role: &Role, request: &MemberRequest) -> resources::role::Role {
+    resources::role::Role::of(role.clone(), request.organization(), request.context.base_url())
 }
 
 /// Shows the form of a role's posting.

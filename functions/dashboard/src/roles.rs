@@ -7,9 +7,7 @@ use jiff::Timestamp;
 use shared::hiring::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{
-    ApplicationStatus, Country, EmploymentType, RemotePolicy, RoleStatus, Stage, Text, grouped,
-};
+use shared::model::{ApplicationStatus, RoleStatus, Stage, Text, grouped};
 use shared::resources::posting::public_url;
 use shared::store::CandidateApplication;
 
@@ -17,6 +15,7 @@ use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
+use crate::role_forms::role_facts;
 use crate::sources::source;
 
 /// The maximum number of candidates in a column of a board.
@@ -56,13 +55,8 @@ struct RolePage<'p> {
     id: u64,
     title: &'p str,
     status: RoleStatus,
-    department: Option<&'p str>,
-    location: Option<&'p str>,
-    country: Option<&'static str>,
-    remote_policy: Option<&'static str>,
-    employment_type: Option<&'static str>,
-    /// The salary range with its currency.
-    salary: Option<String>,
+    /// What the role's form has, with the labels.
+    facts: Vec<(&'static str, String)>,
     posting: Option<PostingLink<'p>>,
     /// The number of distinct candidates.
     applicants: u64,
@@ -221,12 +215,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         id: id.get(),
         title: role.content.title.as_str(),
         status: role.status,
-        department: role.content.department.as_ref().map(Text::as_str),
-        location: role.content.location.as_ref().map(Text::as_str),
-        country: role.content.country.map(Country::name),
-        remote_policy: role.content.remote_policy().map(RemotePolicy::as_str),
-        employment_type: role.content.employment_type.map(EmploymentType::words),
-        salary: role.content.salary.words(),
+        facts: role_facts(&role, &request),
         posting: posting.as_ref().map(|(id, url, is_published)| PostingLink {
             id: id.get(),
             url,

@@ -86,6 +86,17 @@ impl EmploymentType {
     }
 }
 
+impl RemotePolicy {
+    /// The policy in words: `On site`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Onsite => "On site",
+            Self::Hybrid => "Hybrid",
+            Self::Remote => "Remote",
+        }
+    }
+}
+
 /// An annual salary in whole units of its currency, 0 to 100,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

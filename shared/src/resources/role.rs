@@ -57,20 +57,30 @@ pub struct Role {
 impl Role {
     /// The API form of a role of `organization`.
     pub fn of(role: model::Role, organization: &Organization, base_url: &str) -> Self {
-        let remote_policy = role.content.remote_policy();
+        let policy = role.content.remote_policy();
+        let RoleContent {
+            title,
+            department,
+            description,
+            location,
+            country,
+            remote_policy: _,
+            employment_type,
+            salary,
+        } = role.content;
         Self {
             id: role.id,
-            title: role.content.title,
+            title,
             status: role.status,
-            department: role.content.department,
-            description: role.content.description,
-            location: role.content.location,
-            country: role.content.country,
-            remote_policy,
-            employment_type: role.content.employment_type,
-            salary_min: role.content.salary.min(),
-            salary_max: role.content.salary.max(),
-            salary_currency: role.content.salary.given_currency(),
+            department,
+            description,
+            location,
+            country,
+            remote_policy: policy,
+            employment_type,
+            salary_min: salary.min(),
+            salary_max: salary.max(),
+            salary_currency: salary.given_currency(),
             job_posting_id: role.posting.as_ref().map(|posting| posting.id),
             job_posting_url: role.posting.map(|posting| public_url(base_url, organization, &posting.slug)),
             created_at: role.created_at,

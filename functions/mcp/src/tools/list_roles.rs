@@ -79,34 +79,17 @@ pub(crate) async fn resource(request: &McpRequest, id: Id) -> Result<Value, Tool
     Ok(budget::fit(|max| clean(Value::Object(whole(&role)), max)))
 }
 
-/// Everything about a role.
+/// Everything about a role, which only the hiring team writes. Fields without a value are left out.
 pub(super) fn whole(role: &Value) -> Map<String, Value> {
-    let mut shown = detailed(role);
-    shown.extend(trusted(role, &["description"]));
+    let mut shown = role.as_object().cloned().unwrap_or_default();
+    shown.retain(|_, value| !value.is_null());
     shown
 }
 
 fn detailed(role: &Value) -> Map<String, Value> {
-    trusted(
-        role,
-        &[
-            "id",
-            "title",
-            "status",
-            "department",
-            "location",
-            "country",
-            "remote_policy",
-            "employment_type",
-            "salary_min",
-            "salary_max",
-            "salary_currency",
-            "job_posting_id",
-            "job_posting_url",
-            "created_at",
-            "updated_at",
-        ],
-    )
+    let mut shown = whole(role);
+    shown.retain(|name, _| name != "description");
+    shown
 }
 
 fn show(role: &Value, format: ResponseFormat, max: usize) -> Value {
