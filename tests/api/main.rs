@@ -59,7 +59,7 @@ mod endings;
 mod engine;
 mod erasure_show;
 mod erasures;
-mod event_routes;
+mod event_types;
 mod events;
 mod expiry;
 mod exports;
