@@ -11,7 +11,7 @@ use shared::model::Mode;
 use shared::providers::Providers;
 use tests::browser::{Browser, Form, input};
 use tests::dashboard::{actions, escaped, owner};
-use tests::interceptor::{Fault, RecordedCall};
+use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -92,15 +92,6 @@ pub(crate) async fn attach(api: &TestApi, applied: &Response, content: &[u8]) ->
     let page = browser.follow(applied).await.expect(200);
     let sent = send(&page, content).await.expect(303);
     browser.get(&redirect_path(&sent)).await
-}
-
-/// Returns the DynamoDB calls that attach a new candidate's file.
-pub(crate) async fn calls_of_an_upload(api: &TestApi) -> Vec<RecordedCall> {
-    let job = Job::new(api, "Analyst").await;
-    let applied = job.apply(api, &form("Ada", "ada@example.com")).await.expect(303);
-    api.dynamodb.take_calls();
-    attach(api, &applied, PDF).await.expect(303);
-    api.dynamodb.take_calls()
 }
 
 pub(crate) async fn download(url: &str) -> Response {

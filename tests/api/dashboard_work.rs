@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use shared::model::{MemberRole, Mode};
 use tests::browser::Browser;
 use tests::dashboard::{add_member, owner};
-use tests::interceptor::RecordedCall;
 use tests::{ACME, GLOBEX, Response, TestApi};
 
 /// Submits a form of a member, and returns the path of the page that it redirects to.
@@ -44,16 +43,6 @@ async fn candidate(api: &TestApi, id: u64) -> Value {
 /// The stage of the candidate's newest application.
 async fn stage(api: &TestApi, id: u64) -> String {
     candidate(api, id).await["applications"][0]["stage"].as_str().unwrap().to_owned()
-}
-
-/// Does everything that the dashboard offers, and returns the calls to DynamoDB.
-pub(crate) async fn calls_of_a_day() -> Vec<RecordedCall> {
-    let api = TestApi::new().await;
-    let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
-    ada.csrf().await;
-    api.dynamodb.take_calls();
-    work(&api, &ada).await;
-    api.dynamodb.take_calls()
 }
 
 /// A day of a hiring team, from the job to the hire and the erasure.

@@ -137,11 +137,6 @@ pub(crate) async fn responses_with(
         .collect()
 }
 
-/// Returns the DynamoDB calls of a function's sample requests.
-pub(crate) async fn calls_of(function: &str) -> Vec<RecordedCall> {
-    send_all(events_of(function)).await.into_iter().flat_map(|(.., calls)| calls).collect()
-}
-
 #[tokio::test]
 async fn every_sample_event_succeeds_in_any_order() {
     let mut results = send_all(events().into_iter()).await;

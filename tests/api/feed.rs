@@ -495,7 +495,7 @@ async fn a_key_has_the_feed_only_if_it_was_asked_for() {
 }
 
 /// Writes two changes of Acme, of which the first cannot be read.
-pub(crate) async fn write_poison(api: &TestApi) {
+async fn write_poison(api: &TestApi) {
     api.run_feed().await;
     for _ in 0..2 {
         api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);

@@ -8,7 +8,6 @@ use shared::model::{Member, MemberRole, Mode};
 use shared::store::Transaction;
 use tests::browser::{Browser, Form, input};
 use tests::dashboard::{actions, add_member, links, owner};
-use tests::interceptor::RecordedCall;
 use tests::passkeys::{Device, PRESENT, VERIFIED, decoded, options};
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
@@ -59,17 +58,6 @@ async fn require_second_factor(api: &TestApi) {
 async fn stored(api: &TestApi, demo: usize, id: Id) -> Member {
     let organization = tenant(demo, Mode::Live).organization;
     api.store().find_member(organization, id).await.unwrap().unwrap()
-}
-
-/// Returns the DynamoDB calls of adding a passkey, of a sign-in, and of a confirmation.
-pub(crate) async fn calls_of_a_sign_in(api: &TestApi) -> Vec<RecordedCall> {
-    let browser = Browser::with_session(api, ACME, &owner(api, ACME).await).await;
-    browser.csrf().await;
-    api.dynamodb.take_calls();
-    let mut device = add(&browser, 1).await;
-    sign_in(&browser, &mut device).await.expect(303);
-    sign_in(&Browser::new(api), &mut device).await.expect(303);
-    api.dynamodb.take_calls()
 }
 
 #[tokio::test]

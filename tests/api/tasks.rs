@@ -59,7 +59,7 @@ async fn left(api: &TestApi, tenant: Tenant) -> usize {
 }
 
 /// Writes an item in the place of a task that the job does not know, due at once.
-pub(crate) async fn write_poison(api: &TestApi) {
+async fn write_poison(api: &TestApi) {
     let mut poison = item(tenant(ACME, Mode::Live), 4, NOW);
     poison["kind"] = json!("email");
     write(api, [poison]).await;

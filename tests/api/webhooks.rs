@@ -16,7 +16,7 @@ use shared::providers::webhooks::WebhookReach;
 use shared::secret::Secret;
 use standardwebhooks::Webhook;
 use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
-use tests::interceptor::{Fault, RecordedCall};
+use tests::interceptor::Fault;
 use tests::{ACME, GLOBEX, TestApi, key, tenant};
 
 pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
@@ -82,19 +82,6 @@ pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventTy
     events
 }
 
-/// The calls of a run that sends events to one endpoint, and disables another one.
-pub(super) async fn calls_of_deliveries() -> Vec<RecordedCall> {
-    let api = local_api().await;
-    let (healthy, gone) = (receiver(200).await, receiver(410).await);
-    for server in [&healthy, &gone] {
-        add(&api, &server.url, &[]).await;
-    }
-    write_events(&api, acme(), &[EventType::RoleCreated]).await;
-    api.dynamodb.take_calls();
-    assert_eq!((api.deliver().await.delivered, gone.requests().len()), (1, 1));
-    api.dynamodb.take_calls()
-}
-
 /// An API whose feed function starts the deliver function at this URL.
 async fn api_with_deliver_function(url: &str) -> TestApi {
     let aws = AwsAccess {
@@ -106,15 +93,6 @@ async fn api_with_deliver_function(url: &str) -> TestApi {
     let (name, endpoint) = ("rolecall-Deliver:live".to_owned(), Some(url.to_owned()));
     let deliver = Some(FunctionAccess { name, endpoint, aws });
     TestApi::with_services(Services { simulated: true, deliver, ..Services::default() }).await
-}
-
-/// The calls of a run of the feed that starts deliveries.
-pub(super) async fn calls_of_a_start() -> Vec<RecordedCall> {
-    let api = api_with_deliver_function(NOWHERE).await;
-    add(&api, "https://hooks.example.com", &[]).await;
-    api.dynamodb.take_calls();
-    api.run_feed().await;
-    api.dynamodb.take_calls()
 }
 
 pub(super) fn acme() -> Tenant {

@@ -1,8 +1,9 @@
-//! The kinds of DynamoDB calls that a test makes: operations with kinds of items, and operations with expressions and
-//! outcomes.
+//! The kinds of DynamoDB calls that a test makes: operations with kinds of items, operations with expressions and outcomes,
+//! and what each function accesses.
 //!
 //! With `ROLECALL_TEST_CALLS=FOLDER`, each test writes its kinds of calls to a file. `.ci/dynamodb_local/run.py` uses these
-//! files to choose tests that together make every kind of call.
+//! files to choose tests that together make every kind of call, and a test in `policies` to find permissions that no
+//! function needs.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -12,10 +13,20 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
+use crate::permissions::{Access, pattern};
+
 /// The kinds of calls of one test, which are written to a file at its end.
 pub(crate) struct CallKinds {
     file: PathBuf,
-    seen: Mutex<(u64, BTreeSet<String>)>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    calls: u64,
+    kinds: BTreeSet<String>,
+    /// Functions with actions, resources and patterns of keys.
+    accesses: BTreeSet<[String; 4]>,
 }
 
 impl CallKinds {
@@ -29,29 +40,40 @@ impl CallKinds {
         Some(Self { file: folder.join(format!("{test}.jsonl")), seen: Mutex::default() })
     }
 
-    /// Records a call and its response.
-    pub(crate) fn record(&self, operation: &str, request: &Value, status: u16, response: &[u8]) {
+    /// Records a function's call and its response.
+    pub(crate) fn record(
+        &self,
+        function: &str,
+        operation: &str,
+        request: &Value,
+        status: u16,
+        response: &[u8],
+    ) {
         let outcome = outcome(status, response);
         let mut seen = self.seen.lock().expect("no poison");
-        seen.0 += 1;
+        seen.calls += 1;
+        for Access { action, resource, leading_keys } in Access::of(operation, request) {
+            let access = |key: &String| [function.to_owned(), action.clone(), resource.clone(), pattern(key)];
+            seen.accesses.extend(leading_keys.iter().map(access));
+        }
         let actions = request["TransactItems"].as_array().into_iter().flatten();
         for (name, action) in actions.filter_map(Value::as_object).flatten() {
-            seen.1.extend(kinds(&format!("{operation} {name}"), action, ""));
+            seen.kinds.extend(kinds(&format!("{operation} {name}"), action, ""));
         }
-        seen.1.extend(kinds(operation, request, &outcome));
+        seen.kinds.extend(kinds(operation, request, &outcome));
     }
 }
 
 impl Drop for CallKinds {
     fn drop(&mut self) {
-        let Ok((calls, kinds)) = self.seen.get_mut() else { return };
-        let line = json!({ "calls": calls, "kinds": kinds });
+        let Ok(Seen { calls, kinds, accesses }) = self.seen.get_mut() else { return };
+        let line = format!("{}\n", json!({ "calls": calls, "kinds": kinds, "accesses": accesses }));
         // A test may use several tables. A missing file only means that the test is not chosen for its calls.
         let _ = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&self.file)
-            .and_then(|mut file| writeln!(file, "{line}"));
+            .and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
 

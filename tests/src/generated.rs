@@ -17,6 +17,11 @@ use crate::project::project;
 /// How the paths of pages begin.
 const PAGES: [&str; 3] = ["/careers/", "/dashboard", "/docs"];
 
+/// Whether the generated files are to be written.
+pub(crate) fn renews() -> bool {
+    std::env::var_os("RENEW").is_some()
+}
+
 /// Fails if a file of the project does not have this content. If `RENEW` is set, writes the file instead.
 pub fn assert_current(path: &str, content: &str) {
     let file = project(path);
@@ -24,7 +29,7 @@ pub fn assert_current(path: &str, content: &str) {
     if previous.as_ref().is_ok_and(|previous| previous == content) {
         return;
     }
-    if std::env::var_os("RENEW").is_some() {
+    if renews() {
         std::fs::write(file, content).expect("a writable file");
         return;
     }

@@ -232,7 +232,7 @@ impl HttpConnector for InterceptingConnector {
             let clock_blocker = (is_real && interceptor.is_remote).then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
             let call = RawCall {
-                function,
+                function: function.clone(),
                 operation: operation.clone(),
                 request: body.clone(),
                 response: Bytes::new(),
@@ -248,7 +248,7 @@ impl HttpConnector for InterceptingConnector {
             let bytes = read.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
             drop(clock_blocker);
             if let Some(kinds) = interceptor.kinds.as_ref().filter(|_| is_real) {
-                kinds.record(&operation, &body, status.as_u16(), &bytes);
+                kinds.record(&function, &operation, &body, status.as_u16(), &bytes);
             }
             if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
                 call.response.clone_from(&bytes);

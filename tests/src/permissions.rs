@@ -1,16 +1,18 @@
 //! The functions' permissions on the table, as `template.yaml` grants them and IAM evaluates them.
 //!
-//! Every call to DynamoDB that a function makes in a test is checked, so a missing permission fails the test.
+//! Every call to DynamoDB that a function makes in a test is checked, so a missing permission fails the test. If `RENEW` is
+//! set, the test adds the patterns of the keys to `template.yaml` instead.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use futures_util::FutureExt;
 use rolecall_local::gateway::Function;
 use serde_json::Value;
 use serde_yaml_ng::Value as Yaml;
 
-use crate::project;
+use crate::{generated, project};
 
 /// The condition key with the partition keys of a request: of the table, or of the index that it queries.
 const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
@@ -116,18 +118,23 @@ impl Policy {
     /// Returns the patterns of leading keys of all statements, each with its resources.
     pub fn patterns(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.0.iter().flat_map(|statement| {
-            let values = statement.conditions.iter().filter(|(operator, _)| operator.ends_with("StringLike"));
-            values.flat_map(|(_, patterns)| {
-                patterns.iter().map(|pattern| (pattern.as_str(), &*statement.resources))
-            })
+            statement.patterns().map(|pattern| (pattern.as_str(), &*statement.resources))
         })
     }
 }
 
 impl Statement {
+    fn is_about(&self, access: &Access) -> bool {
+        self.actions.contains(&access.action) && self.resources.contains(&access.resource)
+    }
+
+    fn patterns(&self) -> impl Iterator<Item = &String> {
+        let lists = self.conditions.iter().filter(|(operator, _)| operator.ends_with("StringLike"));
+        lists.flat_map(|(_, patterns)| patterns)
+    }
+
     fn matches(&self, access: &Access) -> bool {
-        self.actions.contains(&access.action)
-            && self.resources.contains(&access.resource)
+        self.is_about(access)
             && self.conditions.iter().all(|(operator, values)| holds(operator, values, &access.leading_keys))
     }
 }
@@ -176,19 +183,76 @@ pub(crate) fn current() -> String {
     FUNCTION.try_with(String::clone).unwrap_or_default()
 }
 
-/// Panics if a function makes the call but may not. Every key has only characters that cannot imitate another kind of key.
+/// Panics if a function makes the call but may not, or pays for items that a filter leaves out. Every key has only characters that cannot imitate another kind of key.
 pub(crate) fn check(function: &str, operation: &str, request: &Value) {
     if function.is_empty() {
         return;
     }
+    assert!(request.get("FilterExpression").is_none(), "{function} reads items that it does not use");
     for access in Access::of(operation, request) {
         let in_key = |byte: u8| byte.is_ascii_alphanumeric() || b"#_-:.".contains(&byte);
         for key in &access.leading_keys {
             assert!(key.bytes().all(in_key), "{key} contains a text that somebody chose");
         }
-        let policy = POLICIES.get(function);
-        assert!(policy.is_some_and(|policy| policy.allows(&access)), "{function} is denied {access:?}");
+        let is_allowed = POLICIES.get(function).is_some_and(|policy| policy.allows(&access));
+        assert!(
+            is_allowed || generated::renews() && allow(function, &access),
+            "{function} is denied {access:?}: run .ci/renew, or this test with RENEW=1"
+        );
     }
+}
+
+/// Adds the patterns of the keys to the function's first statement in `template.yaml` about the action. Returns whether there
+/// is one.
+fn allow(function: &str, access: &Access) -> bool {
+    static FILE: Mutex<()> = Mutex::new(());
+    let _file = FILE.lock().expect("no poison");
+    // Another call may have added patterns.
+    let policies = policies();
+    let mut statements = policies.get(function).into_iter().flat_map(|policy| policy.0.iter().enumerate());
+    let Some((place, statement)) = statements.find(|(_, one)| one.is_about(access)) else { return false };
+    let new = access.leading_keys.iter().map(|key| pattern(key));
+    let patterns = statement.patterns().cloned().chain(new).collect();
+    let file = project("template.yaml");
+    let template = std::fs::read_to_string(&file).expect("the template");
+    std::fs::write(file, with_patterns(&template, function, place, &patterns)).expect("a writable file");
+    true
+}
+
+/// Replaces the patterns of a function's statement about the table.
+fn with_patterns(template: &str, function: &str, place: usize, patterns: &BTreeSet<String>) -> String {
+    let (before, resource) = template.split_once(&format!("\n  {function}:\n")).expect("the function");
+    let list = resource.match_indices("StringLike:").nth(place).expect("the statement").0;
+    let key = format!("'{LEADING_KEYS}':");
+    let start = list + resource[list..].find(&key).expect("the list") + key.len();
+    let end = start + resource[start..].find(']').expect("the end of the list") + 1;
+    let (before_list, after) = (&resource[..start], &resource[end..]);
+    format!("{before}\n  {function}:\n{before_list}{}{after}", list_of(patterns))
+}
+
+/// A list of patterns in YAML, in lines of at most 120 characters.
+fn list_of(patterns: &BTreeSet<String>) -> String {
+    let indentation = format!("\n{}", " ".repeat(20));
+    let (mut list, mut width) = (format!("{indentation}["), 120);
+    for pattern in patterns {
+        let length = pattern.len() + 4;
+        if width + length > 120 {
+            write!(list, "{indentation} ").expect("a string");
+            width = 21;
+        }
+        write!(list, " '{pattern}',").expect("a string");
+        width += length;
+    }
+    format!("{list}{indentation}]")
+}
+
+/// The pattern of all keys of a key's kind: `*#ROLE_STATS` for `1#live#ROLE_STATS`.
+pub fn pattern(key: &str) -> String {
+    let is_kind = |part: &str| part.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let parts: Vec<_> = key.split('#').collect();
+    let Some(place) = parts.iter().position(|part| is_kind(part)) else { return key.to_owned() };
+    let before = if place > 0 { "*#" } else { "" };
+    format!("{before}{}{}", parts[place], if place + 1 < parts.len() { "#*" } else { "" })
 }
 
 fn policies() -> BTreeMap<String, Policy> {
@@ -316,5 +380,19 @@ mod tests {
                 "{action} {resource} {keys:?}"
             );
         }
+    }
+
+    #[test]
+    fn new_patterns_are_added_to_a_statement_of_a_function() {
+        let lists = |second: &str| {
+            let list = "StringLike: {'dynamodb:LeadingKeys': ['*#ROLE']}\n";
+            format!(
+                "\n  Other:\n    {list}\n  Own:\n    {list}    StringLike: {{'dynamodb:LeadingKeys':{second}}}\n"
+            )
+        };
+        let keys = ["1#live#WORD", "1#ROLE", "TASK#04#1"];
+        let patterns = keys.map(pattern).into();
+        let list = "\n                    [\n                      '*#ROLE', '*#WORD', 'TASK#*',\n                    ]";
+        assert_eq!(with_patterns(&lists(" ['*#ROLE']"), "Own", 1, &patterns), lists(list));
     }
 }
