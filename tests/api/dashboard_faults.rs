@@ -8,9 +8,10 @@ use tests::dashboard::owner;
 use tests::interceptor::Fault;
 use tests::{ACME, Response, TestApi};
 
-use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
-use crate::dashboard_cost::{CALLS, request_path};
+use crate::dashboard_access::{DashboardFixtures, page_routes};
+use crate::events::{api_for, events};
 use crate::fake_x::services;
+use crate::outcomes::{operation, outcomes};
 
 fn assert_busy(response: &Response, context: &str) {
     assert_eq!(response.status, 503, "{context}: {}", response.text);
@@ -26,6 +27,7 @@ fn assert_busy(response: &Response, context: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_failing_dynamodb_call_gets_a_503_page() {
+    let (outcomes, events) = (outcomes(), events());
     for (failing, fault) in [
         ("UpdateItem", Fault::Unreachable),
         ("GetItem", Fault::Throttled),
@@ -33,34 +35,18 @@ async fn every_failing_dynamodb_call_gets_a_503_page() {
         ("Query", Fault::Unreachable),
         ("TransactWriteItems", Fault::Throttled),
     ] {
-        let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
-        let fixtures = DashboardFixtures::new(&api).await;
-        let (signed_out, signed_in) = (browser(&api, SIGN_IN).await, browser(&api, "").await);
-        let (signed_out_csrf, member_csrf) = (signed_out.csrf().await, signed_in.csrf().await);
-        api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
-        let fixtures = &fixtures;
-        // No voice provider and no account on X is connected, so these forms end before their transactions.
-        let ends_early = |route: PageRoute| {
-            route.is_post() && ["/invite", "/x"].iter().any(|end| route.path().ends_with(end))
-        };
-        let failed = page_routes().into_iter().zip(CALLS).filter(|(route, (_, calls))| {
-            calls.contains(&failing) && !(failing == "TransactWriteItems" && ends_early(*route))
+        let failed = outcomes.iter().filter(|(name, outcome)| {
+            let is_page = ["dashboard_", "sign_in_"].iter().any(|package| name.starts_with(package));
+            is_page && outcome.calls.iter().any(|call| operation(call) == failing)
         });
-        let responses = failed.map(|(route, _)| {
-            let is_public = [SIGN_IN, PASSWORD].contains(&route.path());
-            let (browser, csrf) =
-                if is_public { (&signed_out, &signed_out_csrf) } else { (&signed_in, &member_csrf) };
-            let body = form(&[&[("csrf", csrf.as_str())], &*fixtures.fields(route)].concat());
-            let sent =
-                browser.request(route.method(), &request_path(fixtures, route)).body(FORM, body).send();
-            async move { (route, sent.await) }
+        let responses = failed.map(async |(name, _)| {
+            let api = api_for(name, |_| ()).await;
+            let fault = fault.clone();
+            api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
+            let response = Response::read(api.gateway.invoke_event(events[name].clone()).await.unwrap());
+            assert_busy(&response, &format!("{name} {failing}"));
         });
-        let responses = join_all(responses).await;
-        assert!(!responses.is_empty(), "{failing}");
-        for (route, response) in responses {
-            assert_busy(&response, &format!("{} {failing}", route.key));
-        }
-        api.dynamodb.inject_faults(|_, _| None);
+        assert!(!join_all(responses).await.is_empty(), "{failing}");
     }
 }
 

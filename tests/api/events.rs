@@ -1,6 +1,6 @@
 //! The sample events in `events/` for `sam local invoke`. Every function must handle its events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 use base64::Engine;
@@ -9,18 +9,17 @@ use rolecall_local::functions::{Tables, tables};
 use serde_json::{Map, Value};
 use shared::config::{Addresses, Config, Services, XAccess};
 use shared::http::{ReplyFormat, Route};
-use shared::model::Mode;
 use shared::providers::Providers;
 use shared::secret::Secret;
 use shared::token_encryption::EncryptionKeys;
 use tests::browser::FORM;
 use tests::contract::CONTRACT;
 use tests::interceptor::RecordedCall;
-use tests::{ACME, Response, TEMPLATE, TestApi, generated, project, tenant};
+use tests::{Response, TEMPLATE, TestApi, generated, project};
 use url::form_urlencoded;
 
 /// Returns the sample events by name.
-fn events() -> BTreeMap<String, Value> {
+pub(crate) fn events() -> BTreeMap<String, Value> {
     let mut events = BTreeMap::new();
     for entry in std::fs::read_dir(project("events")).unwrap() {
         let path = entry.unwrap().path();
@@ -38,9 +37,9 @@ fn events_of(function: &str) -> impl Iterator<Item = (String, Value)> {
     events().into_iter().filter(move |(_, event)| keys.iter().any(|key| event["routeKey"] == *key))
 }
 
-/// Creates a test API that contains the records that the events use.
-async fn api_with_fixtures(services: Services, change: impl Fn(&mut Config)) -> TestApi {
-    let mut api = TestApi::with_sample_records(services).await;
+/// Creates a test API for an event, with the records that the events use.
+pub(crate) async fn api_for(name: &str, change: impl Fn(&mut Config)) -> TestApi {
+    let mut api = TestApi::with_sample_records(services_for(name)).await;
     change(&mut api.environment.config);
     api.environment.providers = Providers::new(&api.environment.config);
     api.restart();
@@ -58,45 +57,11 @@ fn services_for(name: &str) -> Services {
         return Services { simulated: true, ..Services::default() };
     }
     Services {
-        x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
+        x: Some(XAccess { client_id: "recorded".to_owned(), client_secret: Secret::new("recorded") }),
         sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
         addresses: Addresses { x: "http://127.0.0.1:1".to_owned(), ..Addresses::default() },
         ..Services::default()
     }
-}
-
-/// Returns the types of the events in the change feeds that the sample requests to each route make. Each has an organization
-/// of its own, except those that only read.
-pub(crate) async fn event_types_by_route() -> BTreeMap<String, BTreeSet<&'static str>> {
-    let mut types: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    let reading = api_with_fixtures(services_for(""), |_| ()).await;
-    for (name, event) in events().into_iter().filter(|(_, event)| event["version"] == "2.0") {
-        let key = event["routeKey"].as_str().unwrap().to_owned();
-        let own;
-        let api = if key.starts_with("GET ") && !name.starts_with(CHANNELS) {
-            &reading
-        } else {
-            own = api_with_fixtures(services_for(&name), |_| ()).await;
-            &own
-        };
-        api.run_feed().await;
-        let (acme, now) = (Mode::ALL.map(|mode| tenant(ACME, mode)), api.environment.clock.now());
-        let mut heads = Vec::new();
-        for tenant in acme {
-            heads.push(api.store().get_feed_head(tenant).await.unwrap().seq);
-        }
-        Response::read(api.gateway.invoke_event(event).await.unwrap());
-        api.run_feed().await;
-        let types = types.entry(key).or_default();
-        for (tenant, before) in acme.into_iter().zip(heads) {
-            let head = api.store().get_feed_head(tenant).await.unwrap();
-            let page = api.store().list_events(tenant, &head, before, 1_000, now).await.unwrap().unwrap();
-            types.extend(page.events.into_iter().map(|event| event.kind.as_str()));
-        }
-        // The sample requests of unknown routes are not documented.
-        api.contract_monitor.take_violations();
-    }
-    types
 }
 
 /// Sends the HTTP events in order. Returns the name, the response and the DynamoDB calls of each event.
@@ -111,8 +76,7 @@ async fn send_all_with(
     change: impl Fn(&mut Config),
     requests: impl Iterator<Item = (String, Value)>,
 ) -> Vec<(String, Response, Vec<RecordedCall>)> {
-    let simulated = api_with_fixtures(services_for(""), &change).await;
-    let with_providers = api_with_fixtures(services_for(CHANNELS), &change).await;
+    let (simulated, with_providers) = (api_for("", &change).await, api_for(CHANNELS, &change).await);
     let mut results = Vec::new();
     for (name, event) in requests.filter(|(_, event)| event["version"] == "2.0") {
         let api = if name.starts_with(CHANNELS) { &with_providers } else { &simulated };
@@ -159,7 +123,7 @@ async fn every_function_answers_the_hook() {
     let code = template["Resources"]["Hook"]["Properties"]["Code"]["ZipFile"].as_str().unwrap();
     let request = code.split("\"\"\"").nth(1).expect("the request between triple quotes");
     let request: Value = serde_json::from_str(request).unwrap();
-    let api = api_with_fixtures(Services::default(), |_| ()).await;
+    let api = api_for("", |_| ()).await;
     // The gateway finds the function by the outer key, and the function its route by the inner one.
     let functions: BTreeMap<_, _> =
         TEMPLATE.routes.iter().map(|route| (&route.function, &route.key)).collect();
@@ -413,7 +377,7 @@ fn encoded<'f>(fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> String {
 /// A client may send such characters without an escape, and the gateway passes the query on as it was sent.
 #[tokio::test]
 async fn a_query_may_contain_characters_that_no_uri_can_contain() {
-    let api = api_with_fixtures(Services { simulated: true, ..Services::default() }, |_| ()).await;
+    let api = api_for("", |_| ()).await;
     let query = "q=<b>\"é\" #";
     for (name, status) in [("careers_list", 200), ("docs_show_page", 200), ("roles_list", 422)] {
         let mut event = events()[name].clone();

@@ -96,6 +96,7 @@ mod oauth_secrets;
 mod oauth_token;
 mod openapi;
 mod organization;
+mod outcomes;
 mod paging;
 mod passkeys;
 mod pipeline;
