@@ -3,8 +3,7 @@
 //! The modules are layers. A module uses only modules below it in this list. A test checks this.
 //!
 //! - `runtime`: the start-up of a function, the log, and Lambda's event loop
-//! - `hiring`: the rules of hiring, for the API and the dashboard
-//! - `resources`: response types that several functions return
+//! - `handlers`: the handlers of API routes, which the dashboard and the tools of assistants use, too
 //! - `http`: requests, replies, errors, dispatch, idempotency, cursors and entity tags
 //! - `services`: operations that several functions share, such as applying for a role
 //! - `auth`: the format of credentials, and their checksums and hashes
@@ -21,14 +20,13 @@ pub mod clock;
 pub mod config;
 pub mod descriptions;
 pub mod documents;
-pub mod hiring;
+pub mod handlers;
 pub mod http;
 pub mod id;
 pub mod mac_keys;
 pub mod model;
 pub mod providers;
 pub mod random;
-pub mod resources;
 pub mod runtime;
 pub mod secret;
 pub mod services;

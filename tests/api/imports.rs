@@ -7,7 +7,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 18] = [
     "base62",
     "descriptions",
     "clock",
@@ -24,8 +24,7 @@ const LAYERS: [&str; 19] = [
     "auth",
     "services",
     "http",
-    "resources",
-    "hiring",
+    "handlers",
     "runtime",
 ];
 

@@ -8,7 +8,7 @@ use mcp::rpc::{Answer, Message};
 use mcp::server::{self, Server};
 use mcp::tools::{Annotations, Call, Tool, ToolError, ToolResult, text};
 use serde_json::{Value, json};
-use shared::hiring::roles;
+use shared::handlers::roles;
 use shared::http::{ApiRequest, Error, Reply, Route, Row, Unversioned};
 use shared::model::Scope;
 

@@ -1,6 +1,6 @@
 //! Candidates: people and their progress through the hiring pipeline.
 
-use shared::hiring::{
+use shared::handlers::{
     candidate_detail, candidate_list, candidates, consents, erasure, export, moves, notes, screens,
     submissions,
 };

@@ -1,9 +1,9 @@
 //! An organization's career site: its paths, branding and page layout.
 
+use shared::handlers::responses::posting::logo_path;
 use shared::http::page::Sources;
 use shared::http::{Error, Html, Reply, RequestContext};
 use shared::model::{Accent, CareerSite, Colour, Mode, Slug};
-use shared::resources::posting::logo_path;
 use url::Url;
 
 use crate::assets::style_version;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::hiring::moves;
+use shared::handlers::moves;
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{Role, Stage};

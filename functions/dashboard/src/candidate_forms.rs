@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use shared::hiring::candidates::{CandidatePatch, NewCandidate};
-use shared::hiring::{candidates, notes, resumes};
+use shared::handlers::candidates::{CandidatePatch, NewCandidate};
+use shared::handlers::responses;
+use shared::handlers::responses::resume::ResumeLinks;
+use shared::handlers::{candidates, notes, resumes};
 use shared::http::{
     ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
 };
 use shared::id::Id;
 use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
-use shared::resources;
-use shared::resources::resume::ResumeLinks;
 use shared::services::resumes::{CheckedFile, FileError};
 use shared::store::Paging;
 
@@ -130,7 +130,7 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     let id = request.context.id()?;
     let found = request.context.store().find_candidate(request.tenant(), id).await?;
     let candidate = Error::unless_missing(found)?.candidate;
-    let seen = entity_tag(&resources::candidate::Candidate::of(candidate.clone(), &ResumeLinks::Keys))?;
+    let seen = entity_tag(&responses::candidate::Candidate::of(candidate.clone(), &ResumeLinks::Keys))?;
     let profile = &candidate.profile;
     let has_file = matches!(profile.resume, Some(Resume::File(_)));
     let (name, fields) = (profile.name.as_str(), profile_fields(request, Some(profile)));

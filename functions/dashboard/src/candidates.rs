@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use shared::handlers::responses::resume::ResumeLinks;
 use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
@@ -11,7 +12,6 @@ use shared::model::{
     Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
-use shared::resources::resume::ResumeLinks;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
 
 use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use askama::Template;
+use shared::handlers::responses::posting::{career_portal_url, logo_path};
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{Accent, Branding, CareerSite, Introduction, Logo, Text, WebAddress, non_blank};
-use shared::resources::posting::{career_portal_url, logo_path};
 use shared::store::{OrganizationError, StoreError};
 
 use crate::form::{collect, problem, required};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shared::hiring::consents;
+use shared::handlers::consents;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Consent, ConsentPurpose};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shared::hiring::moves;
+use shared::handlers::moves;
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Stage};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shared::hiring::{erasure, export};
+use shared::handlers::{erasure, export};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::CandidateRecord;
 

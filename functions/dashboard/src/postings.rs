@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use askama::Template;
+use shared::handlers::responses::posting::public_url;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::resources::posting::public_url;
 
 use crate::layout::{Layout, Section};
 use crate::lists::{Pager, Place, id_position, is_id_position, next};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use askama::Template;
+use shared::handlers::responses::posting::career_portal_url;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Email, MemberRole, PrivacyText, Text};
-use shared::resources::posting::career_portal_url;
 
 use crate::form::problem;
 use crate::layout::{Layout, Section};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shared::hiring::{postings, quick_post, roles};
+use shared::handlers::responses;
+use shared::handlers::responses::role::RolePatch;
+use shared::handlers::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag};
 use shared::model::{self, Country, EmploymentType, Posting, PostingContent, RemotePolicy, Role, Text};
-use shared::resources;
-use shared::resources::role::RolePatch;
 
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
@@ -131,8 +131,8 @@ pub(crate) fn role_facts(role: &Role, request: &MemberRequest) -> Vec<(&'static 
 }
 
 /// The API's form of a role.
-fn shown(role: &Role, request: &MemberRequest) -> resources::role::Role {
-    resources::role::Role::of(role.clone(), request.organization(), request.context.base_url())
+fn shown(role: &Role, request: &MemberRequest) -> responses::role::Role {
+    responses::role::Role::of(role.clone(), request.organization(), request.context.base_url())
 }
 
 /// Shows the form of a role's posting.
@@ -181,7 +181,7 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     let posting = find_posting(request, &role).await?;
     let content = posting.as_ref().map_or(&EMPTY, |posting| &posting.content);
     let seen = match &posting {
-        Some(posting) => entity_tag(&resources::posting::Posting::of(
+        Some(posting) => entity_tag(&responses::posting::Posting::of(
             posting,
             posting.content.shown(&role.content),
             request.organization(),

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use jiff::Timestamp;
-use shared::hiring::{postings, roles};
+use shared::handlers::responses::posting::public_url;
+use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{ApplicationStatus, RoleStatus, Stage, Text, grouped};
-use shared::resources::posting::public_url;
 use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::hiring::screens;
+use shared::handlers::screens;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
 

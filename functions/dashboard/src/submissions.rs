@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shared::hiring::submissions;
+use shared::handlers::responses::resume::ResumeLinks;
+use shared::handlers::submissions;
 use shared::http::{Error, Html, MemberRequest, Reply, entity_tag};
 use shared::id::Id;
 use shared::model::{
     Application, CandidateRecord, ConsentPurpose, Phone, Resume, Submission, SubmittedConsent, SubmittedFile,
     Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
 };
-use shared::resources::resume::ResumeLinks;
 
 use crate::candidate_list::candidate_path;
 use crate::dates::{Time, Zone};

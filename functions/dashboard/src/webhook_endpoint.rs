@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::hiring::webhooks;
+use shared::handlers::responses::webhook;
+use shared::handlers::webhooks;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply, entity_tag};
 use shared::model::{Attempt, Delivery, DeliveryStatus, EndpointStatus, WebhookEndpoint};
-use shared::resources::webhook;
 use shared::secret::Secret;
 
 use crate::dates::{self, Time, Zone};

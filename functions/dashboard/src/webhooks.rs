@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::hiring::webhooks;
+use shared::handlers::webhooks;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{DisabledReason, EndpointStatus, EventType, Text, WebhookEndpoint};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::hiring::x_posts;
+use shared::handlers::x_posts;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Metrics, Post, Style};
 use shared::store::Paging;

@@ -1,6 +1,6 @@
 //! The change feed: every change of the organization's data, oldest first, without gaps.
 
-use shared::hiring::event_list;
+use shared::handlers::event_list;
 use shared::http::Row;
 use shared::model::Scope;
 

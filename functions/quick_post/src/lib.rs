@@ -1,6 +1,6 @@
 //! Quick post: create and publish a role and its job posting in one request.
 
-use shared::hiring::quick_post;
+use shared::handlers::quick_post;
 use shared::http::Row;
 use shared::model::Scope;
 

@@ -1,15 +1,15 @@
 //! Roles: open positions.
 
-use shared::hiring::{role_list, role_stats, roles};
+use shared::handlers::{role_queries, role_stats, roles};
 use shared::http::Row;
 use shared::model::Scope;
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        R::new("GET /api/v1/roles", Scope::RolesRead, role_list::list),
+        R::new("GET /api/v1/roles", Scope::RolesRead, role_queries::list),
         R::new("POST /api/v1/roles", Scope::RolesWrite, roles::create),
-        R::new("GET /api/v1/roles/{id}", Scope::RolesRead, role_list::show),
+        R::new("GET /api/v1/roles/{id}", Scope::RolesRead, role_queries::show),
         R::new("PATCH /api/v1/roles/{id}", Scope::RolesWrite, roles::update),
         R::new("POST /api/v1/roles/{id}/publish", Scope::RolesWrite, roles::publish),
         R::new("POST /api/v1/roles/{id}/pause", Scope::RolesWrite, roles::pause),

@@ -1,9 +1,9 @@
 //! Webhook endpoints: where an organization's events are sent, and what became of them.
 //!
-//! The handlers are in `shared::hiring::webhooks`, because members can do the same in the dashboard. The function
+//! The handlers are in `shared::handlers::webhooks`, because members can do the same in the dashboard. The function
 //! `deliver` sends the events.
 
-use shared::hiring::webhooks;
+use shared::handlers::webhooks;
 use shared::http::Row;
 use shared::model::Scope;
 

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use shared::clock::to_second;
+use shared::handlers::responses::export::CandidateExport;
+use shared::handlers::responses::posting::Posting;
+use shared::handlers::responses::role::Role;
 use shared::id::Id;
 use shared::model::{
     AuditAction, AuditTarget, AuditTargetKind, Day, Grant, Mode, Organization, Scope, Tenant,
 };
-use shared::resources::export::CandidateExport;
-use shared::resources::posting::Posting;
-use shared::resources::role::Role;
 use shared::store::{
     AuditSelection, Listed, MaybeErased, OrganizationError, Paging, StoreError, SuspectSelection, UsageDay,
 };

@@ -4,9 +4,9 @@ use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use shared::handlers::responses::webhook::{self, Delivery};
 use shared::id::Id;
 use shared::model::{AuditAction, DisabledReason, Tenant, WebhookEndpoint};
-use shared::resources::webhook::{self, Delivery};
 use shared::store::{Paging, Transaction};
 
 use crate::admin::{Admin, CommandError};

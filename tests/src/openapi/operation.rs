@@ -41,7 +41,7 @@ pub struct Operation {
     pub format: ReplyFormat,
     /// The package of the function.
     pub(super) function: &'static str,
-    /// The handler's path in the code, such as `shared::hiring::roles::create`.
+    /// The handler's path in the code, such as `shared::handlers::roles::create`.
     pub(crate) handler: String,
     pub(super) content: RequestContent,
     pub(super) status: u16,

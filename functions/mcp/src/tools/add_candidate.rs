@@ -1,7 +1,7 @@
 //! The tool that adds a candidate.
 
 use serde_json::{Value, json};
-use shared::hiring::candidates::{self, NewCandidate};
+use shared::handlers::candidates::{self, NewCandidate};
 use shared::http::input;
 use shared::model::Scope;
 

@@ -1,7 +1,7 @@
 //! The tool that adds a note.
 
 use serde_json::json;
-use shared::hiring::notes::{self, NewNote};
+use shared::handlers::notes::{self, NewNote};
 use shared::http::input;
 use shared::id::Id;
 use shared::model::Scope;

@@ -1,7 +1,7 @@
 //! The tool that shows one candidate.
 
 use serde_json::{Map, Value, json};
-use shared::hiring::{candidate_detail, notes};
+use shared::handlers::{candidate_detail, notes};
 use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{AuditAction, Scope};

@@ -1,7 +1,7 @@
 //! The tool that shows a voice screen with its transcript.
 
 use serde_json::{Map, Value, json};
-use shared::hiring::screen_list;
+use shared::handlers::screen_queries;
 use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{self, AuditAction, Scalar, Scope};
@@ -90,7 +90,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { screen_id: id, cursor: from, format } = read(request)?;
     let call = request.call(Some(id), Map::new())?;
     let call = HandlerCall { reading: Some(AuditAction::VoiceScreenRead), ..call };
-    let screen = request.carry_out(call, screen_list::show).await?;
+    let screen = request.carry_out(call, screen_queries::show).await?;
     let mut answer = match from {
         Some(_) => json!({ "id": id, "untrusted": {}, "next_cursor": null }),
         None => budget::fit_within(FOR_SUMMARY, |max| show(&screen, max)),

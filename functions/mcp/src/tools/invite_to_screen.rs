@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use shared::hiring::screens;
+use shared::handlers::screens;
 use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::Scope;

@@ -1,7 +1,7 @@
 //! The tool that lists changes.
 
 use serde_json::{Value, json};
-use shared::hiring::event_list::{self, EventFilter};
+use shared::handlers::event_list::{self, EventFilter};
 use shared::http::input;
 use shared::model::Scope;
 

@@ -1,7 +1,7 @@
 //! The tool that lists roles, and shows one.
 
 use serde_json::{Map, Value, json};
-use shared::hiring::role_list;
+use shared::handlers::role_queries;
 use shared::http::{Listing, input};
 use shared::id::Id;
 use shared::model::{RoleStatus, Scope};
@@ -59,7 +59,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     }
     loop {
         let call = request.call(None, fields.clone())?;
-        let list = request.carry_out(call, role_list::list).await?;
+        let list = request.carry_out(call, role_queries::list).await?;
         match budget::page("roles", &list, |role, max| show(role, format, max)) {
             Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
             Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),
@@ -70,7 +70,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
 /// The role as the API shows it.
 async fn role(request: &McpRequest, id: Id) -> Result<Value, ToolError> {
     let call = request.call(Some(id), Map::new())?;
-    request.carry_out(call, role_list::show).await
+    request.carry_out(call, role_queries::show).await
 }
 
 /// The role, as a resource.

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use serde_json::{Value, json};
-use shared::hiring::moves::{self, OpenStage};
+use shared::handlers::moves::{self, OpenStage};
 use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::{ApplicationStatus, CandidateRecord, Notes, Reason, Scope};

@@ -1,7 +1,7 @@
 //! The tool that counts.
 
 use serde_json::{Value, json};
-use shared::hiring::{role_list, role_stats};
+use shared::handlers::{role_queries, role_stats};
 use shared::http::{Listing, input};
 use shared::id::Id;
 use shared::model::{RoleStatus, Scope};
@@ -66,7 +66,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     fields.entry("status").or_insert(RoleStatus::Open.as_str().into());
     loop {
         let call = request.call(None, fields.clone())?;
-        let list = request.carry_out(call, role_list::list).await?;
+        let list = request.carry_out(call, role_queries::list).await?;
         match budget::page("roles", &list, show) {
             Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
             Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),

@@ -1,7 +1,7 @@
 //! The tool that posts a job to X.
 
 use serde_json::{Value, json};
-use shared::hiring::x_posts;
+use shared::handlers::x_posts;
 use shared::http::input;
 use shared::id::Id;
 use shared::model::{Scope, Style};

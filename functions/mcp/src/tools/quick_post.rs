@@ -1,7 +1,7 @@
 //! The tool that creates and publishes a role with its job posting.
 
 use serde_json::json;
-use shared::hiring::quick_post::{self, QuickPost};
+use shared::handlers::quick_post::{self, QuickPost};
 use shared::http::input;
 use shared::model::Scope;
 

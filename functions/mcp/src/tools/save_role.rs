@@ -1,11 +1,11 @@
 //! The tool that creates and edits roles.
 
 use serde_json::{Value, json};
-use shared::hiring::roles;
+use shared::handlers::responses::role::RolePatch;
+use shared::handlers::roles;
 use shared::http::input;
 use shared::id::Id;
 use shared::model::Scope;
-use shared::resources::role::RolePatch;
 
 use super::arguments::{CallKey, ResponseFormat, read, rest};
 use super::fence::{clean, trusted};

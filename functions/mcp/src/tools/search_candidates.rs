@@ -1,7 +1,7 @@
 //! The tool that finds candidates.
 
 use serde_json::{Value, json};
-use shared::hiring::candidate_list::{self, CandidateFilter};
+use shared::handlers::candidate_list::{self, CandidateFilter};
 use shared::http::{HandlerCall, Listing, input};
 use shared::model::{AuditAction, Scope};
 

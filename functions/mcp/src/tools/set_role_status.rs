@@ -1,6 +1,6 @@
 //! The tool that publishes, pauses, resumes, closes and reopens roles.
 
-use shared::hiring::roles;
+use shared::handlers::roles;
 use shared::http::{Error, input};
 use shared::id::Id;
 use shared::model::Scope;

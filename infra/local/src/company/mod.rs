@@ -14,12 +14,12 @@ mod setting;
 use futures_util::future::try_join;
 use jiff::SignedDuration;
 use shared::clock::{later, to_second};
+use shared::handlers::responses::posting::public_url;
 use shared::http::Environment;
 use shared::model::{
     Branding, Email, Mode, OrganizationSettings, Post, Style, Tenant, Text, TimeZoneName, x_text,
 };
 use shared::providers::x_simulator;
-use shared::resources::posting::public_url;
 use shared::store::{Store, Transaction};
 
 use dice::Dice;

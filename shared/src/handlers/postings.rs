@@ -1,11 +1,11 @@
 //! Creating, editing and publishing job postings.
 
-use crate::http::{ApiRequest, Created, Error, Reply, input};
+use super::invalid;
+use super::responses::posting::Posting;
+use crate::http::{ApiRequest, Collection, Created, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Slug, Title};
-use crate::resources::posting::Posting;
-
-use super::invalid;
+use crate::store::{Listed, StoreError};
 
 input! {
     /// A job posting to create for a role.
@@ -127,4 +127,39 @@ pub async fn find<I>(request: &ApiRequest<I>) -> Result<model::Posting, Error> {
 /// The posting with its public URL and what it shows.
 pub fn present<I>(request: &ApiRequest<I>, posting: &model::Posting, content: PublicContent<'_>) -> Posting {
     Posting::of(posting, content, request.organization(), request.context.base_url())
+}
+
+input! {
+    /// Filters for the list of job postings.
+    pub struct PostingFilter {
+        /// Returns only published postings, or only unpublished ones.
+        published: optional bool,
+    }
+}
+
+/// Lists job postings, newest first. `published` narrows the list.
+pub async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Collection<Posting>>, Error> {
+    let (filter, page) = request.listing()?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
+    let roles = store.find_followed_roles(tenant, &items).await?;
+    // A posting whose role cannot be read is left out, like the role in the list of roles.
+    let shown = |posting: &model::Posting| Some(present(&request, posting, posting.shown(&roles)?));
+    let items = items.iter().filter_map(shown).collect();
+    request.reply(Listed { items, next }, |posting| posting)
+}
+
+/// Returns a job posting. Its `ETag` also changes when the posting follows its role and the role's title or description
+/// changes.
+pub async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
+    let posting = find(&request).await?;
+    request.input()?;
+    let store = request.context.store();
+    let roles = store.find_followed_roles(request.tenant(), std::slice::from_ref(&posting)).await?;
+    let content = posting.shown(&roles).ok_or_else(|| without_role(&posting))?;
+    Reply::resource(&present(&request, &posting, content))
+}
+
+fn without_role(posting: &model::Posting) -> Error {
+    StoreError::Unreadable(format!("the job posting {} has no role that can be read", posting.id)).into()
 }

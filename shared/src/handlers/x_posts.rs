@@ -6,12 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::responses::posting::public_url;
 use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, RequestContext, input};
 use crate::id::Id;
 use crate::model::{self, Metrics, Organization, RoleStatus, Style, Tenant, XConnection, x_text};
 use crate::providers::x::{X, XError};
 use crate::providers::{XPort, x_simulator};
-use crate::resources::posting::public_url;
 use crate::services::accounts::{AccountError, XAccount};
 use crate::store::{Listed, Paging, Transaction};
 use crate::token_encryption::EncryptionKeys;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::responses::role::{Role, RolePatch};
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::model::{self, RoleAndPosting, RoleContent, RoleStatus};
-use crate::resources::role::{Role, RolePatch};
 
 use super::invalid;
 

@@ -7,13 +7,13 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::responses::role::Role;
 use super::role_stats::Statistics;
 use super::roles::present;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{self, RoleStatus, Scalar, Value};
-use crate::resources::role::Role;
 
 input! {
     /// Filters for the list of roles.

@@ -1,5 +1,8 @@
 //! Moves of candidates and their applications between the stages of the pipeline.
 
+use super::responses::application::Application;
+use super::responses::candidate::Candidate;
+use super::responses::resume::ResumeLinks;
 use crate::http::{ApiRequest, Error, Input, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
@@ -7,9 +10,6 @@ use crate::model::{
     self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, Role, Scalar, Stage,
     Step, TouchpointKind, Value,
 };
-use crate::resources::application::Application;
-use crate::resources::candidate::Candidate;
-use crate::resources::resume::ResumeLinks;
 use crate::store::CommitError;
 use jiff::civil::Date;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate::find_with_role;
+use super::candidate_lookup::find_with_role;
 
 /// A candidate after a move.
 #[derive(Debug, Serialize, ToSchema)]

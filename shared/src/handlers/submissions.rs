@@ -1,13 +1,13 @@
 //! Submitted application forms: what they contain, and what members do with what they offer.
 
+use super::responses::candidate::Candidate;
+use super::responses::submission::Submission;
 use crate::http::{ApiRequest, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{self, CandidateRecord, Consent, ConsentPurpose, ConsentWording, Offered, TouchpointKind};
-use crate::resources::candidate::Candidate;
-use crate::resources::submission::Submission;
 use crate::store::StoreError;
 
-use super::candidate::find;
+use super::candidate_lookup::find;
 use super::candidates::{changed_fields, reply};
 
 input! {

@@ -1,7 +1,7 @@
 //! Everything that is stored about a candidate.
 
+use super::responses::export::CandidateExport;
 use crate::http::{ApiRequest, Error, Reply, Unversioned};
-use crate::resources::export::CandidateExport;
 
 /// Returns everything that is stored about a candidate as one document, for a person who asks for their data. If the
 /// document would be larger than 5 MB, it has the paths of the transcripts instead of the transcripts.

@@ -3,13 +3,13 @@
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate::{find, with_current_roles};
+use super::candidate_lookup::{find, with_current_roles};
+use super::responses::candidate::CandidateDetail;
+use super::responses::resume::ResumeLinks;
+use super::responses::screen::ScreenAccess;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::model::schema::{integer, string};
 use crate::model::{Scalar, Touchpoint, Value};
-use crate::resources::candidate::CandidateDetail;
-use crate::resources::resume::ResumeLinks;
-use crate::resources::screen::ScreenAccess;
 
 input! {
     /// What a candidate's detail contains.

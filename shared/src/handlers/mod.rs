@@ -1,25 +1,29 @@
-//! API handlers that the dashboard and the MCP tools share: the rules of hiring.
+//! All handlers of API routes, with their input and response types. The dashboard and the tools of assistants call them, too.
 //!
 //! The dashboard calls them with a member's form in place of a JSON body, and a tool with its arguments (`HandlerCall`).
 
-mod candidate;
+pub mod applications;
 pub mod candidate_detail;
 mod candidate_filter;
 pub mod candidate_list;
+mod candidate_lookup;
 pub mod candidates;
+pub mod channels;
 pub mod consents;
 pub mod erasure;
 pub mod event_list;
 pub mod export;
 pub mod moves;
 pub mod notes;
+pub mod organization;
 pub mod postings;
 pub mod quick_post;
+pub mod responses;
 pub mod resumes;
-pub mod role_list;
+pub mod role_queries;
 pub mod role_stats;
 pub mod roles;
-pub mod screen_list;
+pub mod screen_queries;
 pub mod screens;
 pub mod submissions;
 pub mod webhooks;

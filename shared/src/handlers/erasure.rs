@@ -7,7 +7,7 @@ use crate::store::MaybeErased;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::candidate::find;
+use super::candidate_lookup::find;
 
 input! {
     /// An erasure.

@@ -1,12 +1,12 @@
 //! Consents of candidates.
 
+use super::responses::consent::Consent;
 use crate::http::{Added, ApiRequest, Error, Reply, input};
 use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
-use crate::resources::consent::Consent;
 use crate::services::Author;
 use jiff::Timestamp;
 
-use super::candidate::find;
+use super::candidate_lookup::find;
 
 input! {
     /// A consent to record.

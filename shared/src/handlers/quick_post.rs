@@ -3,10 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::responses::posting::career_portal_url;
+use super::responses::{posting, role};
 use crate::http::{ApiRequest, CreatedTogether, Error, Reply, input};
 use crate::model::{Posting, PostingContent, Role, RoleContent, Slug};
-use crate::resources::posting::career_portal_url;
-use crate::resources::{posting, role};
 
 input! {
     /// A role and a job posting to create together.

@@ -4,11 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 pub use super::candidate_filter::CandidateFilter;
+use super::responses::candidate::Candidate;
+use super::responses::resume::ResumeLinks;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply};
 use crate::id::Id;
 use crate::model::{ApplicationStatus, Stage};
-use crate::resources::candidate::Candidate;
-use crate::resources::resume::ResumeLinks;
 use crate::store::{Applicant, Listed};
 
 /// A candidate in a list.

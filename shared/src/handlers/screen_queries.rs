@@ -3,10 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::responses::screen::{Screen, ScreenAccess};
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{Assessment, Excerpt, ScreenResult, ScreenStatus, Turn};
-use crate::resources::screen::{Screen, ScreenAccess};
 use crate::store::StatusOrResult;
 
 input! {

@@ -1,10 +1,10 @@
 //! Notes about candidates.
 
+use super::responses::note::Note;
 use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, input};
 use crate::model::{self, NoteText, TouchpointKind};
-use crate::resources::note::Note;
 
-use super::candidate::find;
+use super::candidate_lookup::find;
 
 input! {
     /// A note to add.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
+use super::responses::webhook::{Delivery, WebhookEndpoint, WebhookEndpointWithSecret};
 use crate::http::{
     Accepted, ApiRequest, Change, Collection, Created, Error, Listing, Reply, Unversioned, input,
 };
@@ -13,7 +14,6 @@ use crate::model::{
     EndpointStatus, EndpointUrl, Event, EventActor, EventData, EventType, FeedPosition, StoredKeys, Subject,
     SubjectType, WebhookKeys,
 };
-use crate::resources::webhook::{Delivery, WebhookEndpoint, WebhookEndpointWithSecret};
 use crate::secret::Secret;
 use crate::services::webhooks::body_of;
 use crate::store::{Paging, StoreError};

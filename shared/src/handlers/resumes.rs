@@ -1,12 +1,12 @@
 //! Resume files that members upload.
 
+use super::responses::candidate::Candidate;
 use crate::http::{ApiRequest, Error, Reply};
 use crate::model::Resume;
-use crate::resources::candidate::Candidate;
 use crate::services::resumes::{CheckedFile, attach};
 use crate::store::UploadTrace;
 
-use super::candidate::find;
+use super::candidate_lookup::find;
 use super::candidates::{replace, reply};
 
 /// Keeps a file and makes it the resume of the candidate named in the path. The history keeps earlier files. The same file

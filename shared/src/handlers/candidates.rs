@@ -1,5 +1,9 @@
 //! Creating and editing candidates, and applying for roles.
 
+use super::responses::application::Application;
+use super::responses::candidate::{Candidate, CandidateDetail};
+use super::responses::resume::ResumeLinks;
+use super::responses::screen::ScreenAccess;
 use crate::http::{ApiRequest, Change, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
@@ -7,16 +11,12 @@ use crate::model::{
     self, AuditAction, CandidateRecord, Email, ExternalId, Name, Phone, Profile, Resume, Scalar, Source, Tag,
     Tags, TouchpointKind, Value, WebAddress,
 };
-use crate::resources::application::Application;
-use crate::resources::candidate::{Candidate, CandidateDetail};
-use crate::resources::resume::ResumeLinks;
-use crate::resources::screen::ScreenAccess;
 use crate::services::applying::{Applicant, apply_for};
 use crate::store::Transaction;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
-use super::candidate::{find, find_with_role, unknown_role, with_current_roles};
+use super::candidate_lookup::{find, find_with_role, unknown_role, with_current_roles};
 
 input! {
     /// A candidate to create, optionally with a first application.

@@ -2,17 +2,17 @@
 
 use jiff::Timestamp;
 
+use super::responses::screen::{Screen, ScreenAccess};
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{
     CancelReason, ConsentPurpose, Invitation, OpenScreen, ScreenRecord, Step, TouchpointKind,
 };
-use crate::resources::screen::{Screen, ScreenAccess};
 use crate::services::calls::check_number;
 use crate::services::screening;
 use crate::store::MaybeErased;
 
-use super::candidate::{UNKNOWN_ROLE, find_with_role, with_roles};
+use super::candidate_lookup::{UNKNOWN_ROLE, find_with_role, with_roles};
 use super::consents::CallConsent;
 
 input! {

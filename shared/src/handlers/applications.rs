@@ -1,0 +1,102 @@
+//! Applications: candidates' progress through the pipelines of roles. Moves are routes of the candidate.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::responses::application::{Application, Offered};
+use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
+use crate::id::Id;
+use crate::model::{ApplicationStatus, Email, Name, Stage};
+use crate::store::{self, CandidateApplication, StageOrStatus};
+
+input! {
+    /// Filters for the list of applications.
+    pub struct ApplicationFilter {
+        /// Returns only applications for this role. Can be combined with `stage` or `status`.
+        role_id: optional Id,
+        /// Returns only applications of this candidate. Cannot be combined with other filters.
+        candidate_id: optional Id,
+        /// Returns only applications in this stage, closed ones included. Cannot be combined with `status`.
+        stage: optional Stage,
+        /// Returns only applications with this status. Cannot be combined with `stage`.
+        status: optional ApplicationStatus,
+    }
+}
+
+/// An application with its candidate.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ListedApplication {
+    #[serde(flatten)]
+    application: Application,
+    /// The candidate's name.
+    name: Name,
+    /// The candidate's e-mail address.
+    email: Email,
+}
+
+/// An application with its candidate, and with what forms have offered to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationDetail {
+    #[serde(flatten)]
+    application: ListedApplication,
+    /// What forms with the candidate's e-mail address brought, until a member accepts or dismisses it in the dashboard; `null`
+    /// if nothing waits.
+    #[schema(value_type = Option<Offered>)]
+    offered: Option<Offered>,
+}
+
+/// Lists applications, newest first. The filters narrow the list: `role_id`, alone or with `stage` or `status`;
+/// `candidate_id`, `stage` or `status` alone.
+pub async fn list(
+    request: ApiRequest<Listing<ApplicationFilter>>,
+) -> Result<Reply<Collection<ListedApplication>>, Error> {
+    let (filter, page) = request.listing()?;
+    check(&filter)?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let applications = if let Some(candidate) = filter.candidate_id {
+        store.list_applications_of(tenant, candidate, &page).await?
+    } else {
+        let stage = filter.stage.map(StageOrStatus::Stage);
+        let state = stage.or(filter.status.map(StageOrStatus::Status));
+        store
+            .list_applications(tenant, store::ApplicationFilter { role: filter.role_id, state }, &page)
+            .await?
+    };
+    request.reply(applications, ListedApplication::from)
+}
+
+/// Returns an application with the candidate's name and e-mail address, and with what waits in `offered`.
+pub async fn show(request: ApiRequest<()>) -> Result<Reply<ApplicationDetail>, Error> {
+    let found = request.context.store().find_application(request.tenant(), request.context.id()?).await?;
+    let application = found.ok_or(Error::NotFound)?;
+    request.input()?;
+    let offered = application.application.offered.clone().map(Offered::from);
+    Reply::resource(&ApplicationDetail { application: application.into(), offered })
+}
+
+/// Fails with 422 if filters cannot be combined.
+fn check(filter: &ApplicationFilter) -> Result<(), Error> {
+    let given = [
+        ("role_id", filter.role_id.is_some()),
+        ("stage", filter.stage.is_some()),
+        ("status", filter.status.is_some()),
+    ];
+    let mut messages = Vec::new();
+    if filter.candidate_id.is_some() {
+        let others = given.iter().filter(|(_, given)| *given);
+        messages.extend(others.map(|(name, _)| format!("candidate_id can't be combined with {name}")));
+    } else if filter.stage.is_some() && filter.status.is_some() {
+        messages.push("stage can't be combined with status".to_owned());
+    }
+    if messages.is_empty() { Ok(()) } else { Err(Error::Validation(messages)) }
+}
+
+impl From<CandidateApplication> for ListedApplication {
+    fn from(CandidateApplication { application, candidate }: CandidateApplication) -> Self {
+        Self {
+            application: Application::of(candidate.id, &application),
+            name: candidate.profile.name,
+            email: candidate.profile.email,
+        }
+    }
+}
