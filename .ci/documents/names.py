@@ -109,8 +109,8 @@ class Names:
                 yield f"no route is {text}"
             return
         if self.is_path(text):
-            # A program may have the path in a text: a folder of the bucket, the name of a method.
-            if not self.resolve(text) and f'"{text}' not in tree.source:
+            # A program may have the path in a text (a folder of the bucket, the name of a method), and a patch may add the file.
+            if not self.resolve(text) and f'"{text}' not in tree.source and f"+++ b/{text}\n" not in tree.source:
                 yield f"{text} does not exist"
             return
         if "::{" in text and NAME.match(text):

@@ -25,9 +25,10 @@ PROJECT = {
     "shared/src/lib.rs": "pub mod store;\npub struct Gate;\nimpl Gate {\n    pub fn admit() {}\n}\n",
     "shared/src/store/keys.rs": 'const PK: &str = "pk";\nconst SK: &str = "sk";\nfn gate() {}\n',
     "shared/src/store/chart.rs": 'fn gate() {}\nchart! { gate: Gate, "{tenant}#GATE", "GATE"; role: Role, "{tenant}#ROLE", "{id}"; }\n',
+    ".ci/examples/cards.patch": "+++ b/shared/src/store/cards.rs\n",
     "shared/src/store/roles.rs": "pub fn list_roles() {}\n",
     "functions/roles/Cargo.toml": '[package]\nname = "roles"\n',
-    "functions/roles/src/lib.rs": 'use shared::hiring;\nfn routes() {\n    R::new("GET /api/v1/roles", hiring::list)\n}\n',
+    "functions/roles/src/lib.rs": 'use shared::handlers;\nfn routes() {\n    R::new("GET /api/v1/roles", handlers::list)\n}\n',
     "functions/dashboard/src/layout.rs": "impl Section {\n    const fn name(self) -> &'static str {\n        match self {\n"
     '            Self::Roles => "Roles",\n            Self::Keys => "API keys",\n        }\n    }\n}\n',
     "infra/local/Cargo.toml": '[package]\nname = "rolecall-local"\ndefault-run = "rolecall"\n[[bin]]\nname = "rolecall"\n',
@@ -58,7 +59,7 @@ PROJECT = {
 | `format` | style |
 | `test`, `load` | the rest |
 
-See [the table](shared/README.md#the-table), the picture ![board](infra/board.png) and <http://127.0.0.1:3000/api/v1/roles>.
+See `shared/src/store/cards.rs`, [the table](shared/README.md#the-table), the picture ![board](infra/board.png) and <http://127.0.0.1:3000/api/v1/roles>.
 
 `Gate::admit` in `shared/src/lib.rs` is called first, then `list_roles` (`store/roles.rs`). `shared/src/lib.rs` has `Gate`.
 `.ci/run load`, `SIGNING_KEY=x cargo run -- --in-memory --port 1`, `rolecall-admin key create --name x`, `key rotate-all`
@@ -77,7 +78,7 @@ In `functions/roles/src/lib.rs`, add a row, as in `shared/src/comment.rs`.
 In `functions/roles/src/lib.rs`:
 
 ```rust
-    R::new("GET", hiring::list_comments, routes())
+    R::new("GET", handlers::list_comments, routes())
 ```
 """,
 }
