@@ -1,4 +1,4 @@
-//! The keys that the rows of the [chart](super::chart) cannot say: partitions that several tenants share, parts of
+//! The keys: those of the rows of the [chart](super::chart), and what a row cannot say: partitions that several tenants share, parts of
 //! partitions, lists that are in the table or in an index, and the order of range keys.
 //!
 //! `~` sorts after all letters, so the record comes first when its partition is read backwards.
@@ -11,39 +11,16 @@
 //! the table, except openings, searches for candidates and retention periods, which use eventually consistent reads at
 //! half the price.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::AttributeValue;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-pub(super) use super::chart::*;
+use super::chart::rows;
+pub(super) use super::partition::*;
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, CaseFolded, Day, Mode, Phone, RoleStatus, ScreenResult, ScreenStatus, Stage, Subject,
-    Tenant,
+    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Phone,
+    RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
 };
-
-/// The attribute of the table's hash key.
-pub(super) const PK: &str = "pk";
-/// The attribute of the range key, in the table and in the index.
-pub(super) const SK: &str = "sk";
-/// The attribute of the index's hash key.
-pub(super) const FILTER: &str = "filter";
-/// The name of that index.
-pub(super) const FILTERED: &str = "filtered";
-/// The attribute of the second index's hash key.
-pub(super) const STATUS_FILTER: &str = "status_filter";
-/// The name of the second index.
-pub(super) const BY_STATUS: &str = "by_status";
-/// The attribute of the entries of an application with which somebody applied again. The others lack it.
-pub(super) const REAPPLIED: &str = "reapplied";
-/// The attribute with the request that caused a task.
-pub(super) const CAUSED_BY: &str = "caused_by";
-/// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
-pub(super) const EXPIRES_AT: &str = "expires_at";
 
 /// The range key of a record.
 pub(super) const RECORD: &str = "~FILE";
@@ -84,51 +61,50 @@ const TASK_PARTS: u8 = 4;
 /// The number of partitions of the organization registry.
 pub const REGISTRY_SHARDS: u64 = 16;
 
-/// The primary key of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) pk: String,
-    pub(super) sk: String,
+/// Makes the rows of the chart into functions.
+macro_rules! key_builders {
+    ($(
+        $(#[doc = $about:literal])+
+        $name:ident: $type:ident,
+        $pk:literal $( ($($p:ident: $pt:ty $(= $pv:expr)?),*) $(as $list:ident)? )?,
+        $sk:literal $( ($($s:ident: $st:ty $(= $sv:expr)?),*) )?
+        $(, filter $filter:literal $( ($($f:ident: $ft:ty $(= $fv:expr)?),*) as $filter_key:ident )?)?
+        $(, status_filter $status:literal $( ($($t:ident: $tt:ty $(= $tv:expr)?),*) as $status_key:ident )?)?,
+        of $owner:ident $(, leads to $led:ident)? $(, and $expires:ident)?;
+    )+) => {$(
+        $(builders! { $name $pk ($($p: $pt $(= $pv)?),*) [$($list)?] $sk ($($s: $st $(= $sv)?),*) })?
+        $($(filter! { $filter_key $filter ($($f: $ft $(= $fv)?),*) })?)?
+        $($(filter! { $status_key $status ($($t: $tt $(= $tv)?),*) })?)?
+    )+};
 }
 
-impl Key {
-    pub(super) fn attributes(self) -> HashMap<String, AttributeValue> {
-        HashMap::from([
-            (PK.to_owned(), AttributeValue::S(self.pk)),
-            (SK.to_owned(), AttributeValue::S(self.sk)),
-        ])
-    }
-}
-
-/// The source of a list: the table (with consistent reads, or with eventually consistent reads at half the price) or
-/// the index.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Partition {
-    Table(String),
-    /// The range keys from one to another of a partition of the table, read consistently.
-    Section {
-        pk: String,
-        from: String,
-        to: String,
-    },
-    EventuallyConsistent(String),
-    Filtered(String),
-    ByStatus(String),
-}
-
-impl Partition {
-    /// The items of a partition of the table whose range keys have this pattern, by the part of it that is fixed.
-    pub(super) fn of(pk: String, range: &str) -> Self {
-        match range.split_once('{') {
-            Some(("", _)) | None => Self::Table(pk),
-            Some((prefix, _)) => Self::section(pk, prefix, &format!("{prefix}~")),
+macro_rules! builders {
+    ($name:ident $pk:literal ($($p:ident: $pt:ty $(= $pv:expr)?),*) [$list:ident] $sk:literal $s:tt) => {
+        pub(super) fn $list($($p: $pt),*) -> Partition {
+            $($(let $p = $pv;)?)*
+            Partition::of(format!($pk), $sk)
         }
-    }
-
-    fn section(pk: String, from: &str, to: &str) -> Self {
-        Self::Section { pk, from: from.to_owned(), to: to.to_owned() }
-    }
+        builders! { $name $pk ($($p: $pt $(= $pv)?),*) [] $sk $s }
+    };
+    ($name:ident $pk:literal ($($p:ident: $pt:ty $(= $pv:expr)?),*) [] $sk:literal ($($s:ident: $st:ty $(= $sv:expr)?),*)) => {
+        pub(super) fn $name($($p: $pt,)* $($s: $st),*) -> Key {
+            $($(let $p = $pv;)?)*
+            $($(let $s = $sv;)?)*
+            Key { pk: format!($pk), sk: format!($sk) }
+        }
+    };
 }
+
+macro_rules! filter {
+    ($name:ident $key:literal ($($p:ident: $pt:ty $(= $pv:expr)?),*)) => {
+        pub(super) fn $name($($p: $pt),*) -> String {
+            $($(let $p = $pv;)?)*
+            format!($key)
+        }
+    };
+}
+
+rows!(key_builders);
 
 /// The stage or the status that a list of applications is filtered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,15 +122,6 @@ pub enum StatusOrResult {
     Status(ScreenStatus),
     /// The result.
     Result(ScreenResult),
-}
-
-pub(super) fn padded(id: Id) -> String {
-    format!("{:016}", id.get())
-}
-
-/// The hash that stands for a chosen text in a partition key: 128 bits of SHA-256 in base64url.
-pub(super) fn hashed(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..16])
 }
 
 pub(super) fn roles(tenant: Tenant, status: Option<RoleStatus>) -> Partition {
@@ -546,16 +513,6 @@ pub(super) fn quarantine(tenant: Option<Tenant>) -> Partition {
         None => Partition::Filtered(QUARANTINE.to_owned()),
         Some(tenant) => Partition::ByStatus(quarantine_of(tenant)),
     }
-}
-
-/// Formats a time as a string that sorts by time.
-pub(super) fn sortable(time: Timestamp) -> String {
-    format!("{:012}", time.as_second().max(0))
-}
-
-/// The organization's live tenant. Members belong to it, even while they look at test data.
-pub(super) const fn live(organization: Id) -> Tenant {
-    Tenant { organization, mode: Mode::Live }
 }
 
 #[cfg(test)]

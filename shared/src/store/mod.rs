@@ -35,6 +35,7 @@ mod notes;
 mod openings;
 mod organizations;
 mod outbox;
+mod partition;
 mod passkeys;
 mod postings;
 mod privacy;
@@ -76,7 +77,7 @@ pub use audit::{AuditNames, AuditSelection, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
-pub use chart::KINDS;
+pub use chart::{Kind, Owner};
 pub use confirmations::{Confirmation, Confirmed};
 pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
@@ -91,7 +92,7 @@ pub use keys::{
     OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, WebhookPartition,
     score_position,
 };
-pub use kinds::{Kind, Owner};
+pub use kinds::KINDS;
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
