@@ -5,8 +5,9 @@ use std::ops::Range;
 use futures_util::stream::{self, StreamExt};
 use http::Method;
 use rolecall_local::demo;
+use rolecall_local::functions::tables;
 use shared::auth::{Claims, Credential, Kind};
-use shared::http::KnownHolders;
+use shared::http::{Access, KnownHolders, Route};
 use shared::id::Id;
 use shared::model::{Mode, Plan, Scopes, Tenant, Text};
 use shared::random::Random;
@@ -161,6 +162,21 @@ async fn a_request_of_a_known_credential_makes_one_call_for_the_gate() {
     assert_eq!(calls(&api, &acme).await.len(), 2);
     restart(&mut api);
     assert_eq!(calls(&api, &acme).await.len(), 3, "the key's item is read");
+}
+
+/// Every function reads who has the credential.
+#[tokio::test]
+async fn every_function_of_the_api_knows_a_new_application() {
+    let api = TestApi::new().await;
+    let (acme, member) = (tenant(ACME, Mode::Live), owner(&api, ACME).await.id);
+    let is_scoped = |route: &Route| matches!(route.access(), Access::Scopes(_));
+    for route in tables().into_iter().filter_map(|tables| tables.routes.into_iter().find(is_scoped)) {
+        let (_, token) = connect_app(&api.environment, acme, member, "App").await;
+        let (method, path) = route.key.split_once(' ').unwrap();
+        let request = api.request(method.parse().unwrap(), &path.replace("{id}", "1"));
+        let response = request.bearer(token.reveal()).send().await;
+        assert!(response.status < 500 && response.status != 401, "{}: {}", route.key, response.text);
+    }
 }
 
 #[tokio::test]

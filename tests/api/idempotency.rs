@@ -7,6 +7,8 @@ use shared::model::Mode;
 use tests::interceptor::Fault;
 use tests::{ACME, GLOBEX, Response, TestApi};
 
+use crate::events::{api_for, events};
+
 async fn post(api: &TestApi, path: &str, key: &str, body: &Value) -> Response {
     api.request(Method::POST, path).header("idempotency-key", key).json(body).send().await
 }
@@ -35,6 +37,23 @@ async fn a_repeated_request_gets_the_stored_response() {
     let later = post(&api, "/api/v1/quick_post", "k1", &body).await.expect(201);
     assert_ne!(later.body, first.body, "a key expires after 24 hours");
     post(&api, "/api/v1/candidates", "k2", &jane).await.expect(422);
+}
+
+#[tokio::test]
+async fn every_route_returns_the_stored_response_to_a_repeated_request() {
+    let api = api_for("", |_| ()).await;
+    for (name, mut event) in events() {
+        if event["routeKey"].as_str().is_some_and(|key| key.starts_with("POST /api/")) {
+            event["headers"]["idempotency-key"] = name.as_str().into();
+            let mut responses = Vec::new();
+            for _ in 0..2 {
+                let response = Response::read(api.gateway.invoke_event(event.clone()).await.unwrap());
+                assert!(response.status < 300, "{name}: {}", response.text);
+                responses.push((response.status, response.text));
+            }
+            assert_eq!(responses[0], responses[1], "{name}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use shared::id::Id;
 use shared::model::{Mode, Plan, Tenant, Text};
 use shared::store::Paging;
 use tests::interceptor::Fault;
+use tests::permissions::run_as;
 use tests::{GLOBEX, TestApi, tenant};
 
 async fn send_requests(api: &TestApi, count: usize) {
@@ -33,7 +34,7 @@ async fn finished_days_are_archived_once_even_when_the_job_runs_late_or_repeated
         api.clock.set(&format!("{day}T12:00:00Z"));
         send_requests(&api, count).await;
     }
-    let run = || usage_reset::run(api.environment.clone());
+    let run = || run_as("UsageResetFunction", usage_reset::run(api.environment.clone()));
     let first = run().await.unwrap();
     assert_eq!(
         (first.organizations, first.archived, first.failed),

@@ -41,6 +41,19 @@ fn suspend(api: &TestApi, suspended: bool) -> impl Future<Output = ()> + Send + 
     async move { store.set_suspended(acme, suspended, now).await.unwrap() }
 }
 
+/// The retention period of a rejected person begins when the last voice screen ends.
+#[tokio::test]
+async fn the_end_of_a_rejected_persons_last_screen_begins_the_retention_period() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
+    let Invited { candidate, screen, .. } = scheduled(&client, true).await;
+    let is_listed = async || api.stored_items().await.into_keys().any(|(pk, _)| pk.contains("#RETENTION#"));
+    client.post(&format!("candidates/{candidate}/reject"), json!({})).await.expect(200);
+    assert!(!is_listed().await);
+    cancel(&client, screen).await.expect(200);
+    assert!(is_listed().await);
+}
+
 #[tokio::test]
 async fn a_screen_is_cancelled_before_its_call() {
     let api = TestApi::new().await;
