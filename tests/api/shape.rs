@@ -81,7 +81,7 @@ fn the_tables_of_all_routes_are_current() {
 
 #[test]
 fn the_chart_of_the_table_is_current() {
-    generated::assert_current("shared/README.md", &generated::chart());
+    generated::assert_current("shared/README.md", &tests::chart::current());
 }
 
 #[test]

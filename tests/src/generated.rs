@@ -7,11 +7,9 @@ use std::fmt::Write;
 
 use rolecall_local::functions::{Tables, tables};
 use rolecall_local::template::DEFAULT;
-use shared::store::KINDS;
 
 use crate::openapi::operations;
 use crate::openapi::source::Source;
-use crate::permissions::{POLICIES, Policy, is_like, sample_key};
 use crate::project::project;
 
 /// How the paths of pages begin.
@@ -170,40 +168,8 @@ pub fn routes() -> String {
     with_rows(&document, "| Page | Function |", &pages)
 }
 
-/// Returns the page about the architecture with the current chart of the table.
-pub fn chart() -> String {
-    let document = std::fs::read_to_string(project("shared/README.md")).expect("the page");
-    let cell =
-        |key: Option<&str>| key.map_or(String::new(), |key| format!("`{}`", key.replace(":016}", "}")));
-    let rows = KINDS.iter().map(|kind| {
-        let keys = [Some(kind.pk), kind.filter, kind.status_filter].map(|key| key.map(sample_key));
-        let is_used = |policy: &Policy| {
-            let mut patterns = policy.patterns().map(|(pattern, _)| pattern.as_bytes());
-            patterns.any(|pattern| keys.iter().flatten().any(|key| is_like(pattern, key.as_bytes())))
-        };
-        let used =
-            POLICIES.iter().filter(|(_, policy)| is_used(policy)).map(|(function, _)| binary(function));
-        let used = match used.collect::<Vec<_>>() {
-            all if all.len() == POLICIES.len() => "all".to_owned(),
-            some => some.join(", "),
-        };
-        format!(
-            "|{}{} | `{}` | {} | {} | {} | {} | {} | {used} |",
-            kind.about,
-            if kind.expires { " *" } else { "" },
-            kind.name,
-            cell(Some(kind.pk)),
-            cell(Some(kind.sk)),
-            cell(kind.filter),
-            cell(kind.status_filter),
-            format!("{:?}", kind.owner).to_lowercase(),
-        )
-    });
-    with_rows(&document, "| Item | Kind | `pk` |", &rows.collect::<Vec<_>>())
-}
-
 /// Replaces the rows of the Markdown table whose first line begins with `header`.
-fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
+pub(crate) fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
     with_lines(text, header, 1, |line| line.starts_with('|'), rows)
 }
 

@@ -13,6 +13,7 @@ pub mod assistant;
 pub mod browser;
 mod call_kinds;
 pub mod careers;
+pub mod chart;
 mod compression;
 pub mod contract;
 pub mod dashboard;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::StoreError;
-use super::keys::{FILTER, Key, PK, SK};
+use super::partition::{FILTER, Key, PK, SK};
 use crate::id::Id;
 
 /// The attributes of an item.

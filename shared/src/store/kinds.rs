@@ -35,11 +35,10 @@ use super::webhooks::DueAttempt;
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditActorTerm, AuditEntry, Candidate, CareerSite, Client, Consent, Day, Delivery, Email,
-    EndpointProgress, Erasure, Event, ExternalId, Grant, IndexPosition, Member, Note, Opening, Organization,
-    Post, Posting, RetentionSetting, Role, RoleStatus, Screen, ScreenRecord, SecurityNotice, Session, Slug,
-    Stage, Submission, SubmittedFile, SuspectForm, Tenant, Touchpoint, WebhookEndpoint, WhatsAppConnection,
-    XConnection,
+    AuditEntry, Candidate, CareerSite, Client, Consent, Delivery, EndpointProgress, Erasure, Event, Grant,
+    Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
+    SecurityNotice, Session, Submission, SubmittedFile, SuspectForm, Tenant, Touchpoint, WebhookEndpoint,
+    WhatsAppConnection, XConnection,
 };
 
 /// Makes the rows into [`KINDS`].

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::keys::Key;
+use super::partition::Key;
 
 /// An item that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
