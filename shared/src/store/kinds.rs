@@ -34,12 +34,8 @@ use super::usage::UsageDay;
 use super::webhooks::DueAttempt;
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{
-    AuditEntry, Candidate, CareerSite, Client, Consent, Delivery, EndpointProgress, Erasure, Event, Grant,
-    Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
-    SecurityNotice, Session, Submission, SubmittedFile, SuspectForm, Tenant, Touchpoint, WebhookEndpoint,
-    WhatsAppConnection, XConnection,
-};
+#[allow(clippy::wildcard_imports, reason = "a row of the chart may name any type of the model")]
+use crate::model::*;
 
 /// Makes the rows into [`KINDS`].
 macro_rules! kinds {
