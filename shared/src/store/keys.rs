@@ -518,7 +518,7 @@ pub(super) fn quarantine(tenant: Option<Tenant>) -> Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ExternalId;
+    use crate::model::Mode;
     use proptest::prelude::*;
 
     fn live(organization: u64) -> Tenant {

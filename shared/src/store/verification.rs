@@ -36,7 +36,7 @@ struct Check<'s> {
 }
 
 impl Store {
-    /// Checks everything that a tenant has, except the audit log and what expires within days. Returns the number of items
+    /// Checks everything that a tenant has, except the audit log and what expires. Returns the number of items
     /// that were read, and what is wrong. With `rebuilds`, missing and different copies and counters are written again.
     /// `pause` is awaited after each page of items, and is given their number.
     pub async fn verify<P: Future<Output = ()>>(

@@ -30,7 +30,7 @@ Example:
     Webhook(WebhookCommand),
     /// Check that everything stored can be read, and that copies and counters agree with their records
     ///
-    /// It changes nothing. The audit log and what expires within days are not checked.
+    /// It changes nothing. The audit log and what expires are not checked.
     #[command(after_help = "\
 Examples:
   rolecall-admin verify 243619432448124
