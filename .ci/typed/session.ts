@@ -477,4 +477,4 @@ assert.equal(callback.code, "unauthorized");
 
 const failed = [...used].filter(([, succeeded]) => !succeeded).map(([operation]) => operation);
 assert.deepEqual(new Set(failed), new Set(Object.keys(REJECTED)));
-console.log(`openapi-typescript, openapi-fetch: used ${used.size} operations; rejected as expected: ${failed.join(", ")}`);
+console.log(`openapi-typescript, openapi-fetch: used ${used.size.toString()} operations; rejected as expected: ${failed.join(", ")}`);
