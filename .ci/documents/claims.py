@@ -1,5 +1,5 @@
-"""Checks what documents say beyond names: where handlers are, which libraries protect, what is generated, what pictures
-show; and finds sentences that have lost their verb."""
+"""Checks what documents say beyond names: which libraries protect, what is generated, what pictures show; and finds
+sentences that have lost their verb."""
 
 import json
 import re
@@ -13,19 +13,6 @@ LIBRARIES = {
     r"\bSHA-256\b": "sha2",
     r"\bconstant time\b": "subtle",
 }
-# Generated files, and how a sentence about all of them names each.
-GENERATED = {
-    "functions/default/src/routes.rs": r"list of routes",
-    "functions/*/src/lib.rs": r"functions' doc comments",
-    "functions/ROUTES.md": r"ROUTES\.md",
-    "functions/TOOLS.md": r"assistants' tools|TOOLS\.md",
-    "functions/docs/openapi.json": r"OpenAPI document|openapi\.json",
-    "functions/README.md": r"API guide",
-    "README.md": r"(?<!functions/)\bREADME\b",
-    "events": r"sample event",
-    "infra/runbook.md": r"runbook",
-    "tests/items/1": r"stored items|sample item\b|tests/items",
-}
 # Two quantities, one directly after the other.
 NUMBER = r"(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten)"
 QUANTITIES = re.compile(rf"\b{NUMBER}\s[a-z]+s\s{NUMBER}\s[a-z]+\b")
@@ -36,31 +23,12 @@ def faults(tree):
         path = document.path.relative_to(tree.root).as_posix()
         for line, text in document.prose:
             found = [
-                *handlers(tree, text),
                 *quantities(text),
                 *(libraries(tree, text) if path.endswith("SECURITY.md") else []),
             ]
             yield from ((path, line + text.count("\n", 0, at), message) for at, message in found)
     yield from generated(tree)
     yield from pictures(tree)
-
-
-def handlers(tree, text):
-    """A sentence that gives each function's `src/lib.rs` handlers."""
-    for sentence in re.finditer(r"(?:[^.]|\.(?!\s))+", text):
-        if "`src/lib.rs`" in sentence[0] and re.search(r"\bhandlers\b", sentence[0]):
-            files = [file for file in tree.files if re.fullmatch(r"functions/\w+/src/lib\.rs", file)]
-            routed = [file for file in files if re.search(r"\b(?:R|Route|Document)::\w+\(", tree.text(file))]
-            without = [
-                file
-                for file in routed
-                if not re.search(r"^(?:pub\S* )?async fn .*\bReply<", tree.text(file), re.MULTILINE)
-            ]
-            if without:
-                yield (
-                    sentence.start(),
-                    f"{len(without)} of {len(routed)} functions have no handlers in src/lib.rs, such as {without[0]}",
-                )
 
 
 def libraries(tree, text):
@@ -84,7 +52,7 @@ def quantities(text):
 
 
 def generated(tree):
-    """What `.ci/renew` lists is what its comment, the table of generated files and the guide say."""
+    """What `.ci/renew` lists is what the table of generated files says."""
     script = tree.text(".ci/renew")
     if not (listed := re.search(r"^files=\((.*?)\)", script, re.MULTILINE | re.DOTALL)):
         return
@@ -104,25 +72,10 @@ def generated(tree):
                 yield from (
                     (".ci/renew", line_of_files, f"{path} does not have {file}") for file in set(files) - rows.keys()
                 )
-        for line, text in document.prose:
-            if "`.ci/renew`" in text and re.search(r"\ball\s(?:other\s)?generated\sfiles:", text):
-                yield from ((path, line, message) for message in names_all(text, files))
-    comment = "\n".join(line for line in script[: listed.start()].split("\n") if line.startswith("#"))
-    yield from ((".ci/renew", 2, message) for message in names_all(comment, files))
     for file in tree.sources:
         if file.endswith(".rs") and re.search(r'env::var(?:_os)?\("RENEW"', tree.text(file)):
             if tree.package_of(file) != "tests" and f"::{file.split('/')[-1].removesuffix('.rs')}::" not in script:
                 yield file, 1, "writes files if RENEW is set, but .ci/renew does not run its tests"
-
-
-def names_all(text, files):
-    for file, pattern in GENERATED.items():
-        if (file in files) != bool(re.search(pattern, text)):
-            yield (
-                f"the files of .ci/renew have {file}, but this does not"
-                if file in files
-                else f"the files of .ci/renew do not have {file}"
-            )
 
 
 def pictures(tree):

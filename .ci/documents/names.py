@@ -277,13 +277,6 @@ class Names:
                     for name in cells[column]:
                         if not self.is_tested_by(name):
                             yield line, f"{name} is no test"
-                elif title == "Read by" and column < len(cells):
-                    for name in cells[column]:
-                        if not any(
-                            f"/store/{file.split('/store/')[-1]}" in f"/{file}"
-                            for file in self.tree.definitions.get(name, ())
-                        ):
-                            yield line, f"no method of the store is called {name}"
 
     def is_tested_by(self, name):
         """A test, a file of `tests/api`, or another path."""
