@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests clients that are generated from the OpenAPI document, in TypeScript and Python. Using only the generated types,
-# a session in each language runs the README's walkthrough and many other operations on an in-memory service.
-# Then runs the code of the API guide.
+# Tests clients that are generated from the OpenAPI document, in TypeScript and Python. The compilers judge all that is
+# generated. Using only the generated types, a session in each language runs the README's walkthrough on an in-memory
+# service. Then runs the code of the API guide.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
