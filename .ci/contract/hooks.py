@@ -110,20 +110,9 @@ def has_candidate_and_other_filter(case):
     return "candidate_id" in case.query and not case.query.keys().isdisjoint(("role_id", "stage", "status", "result"))
 
 
-def has_stage_and_status(case):
-    return case.query.keys() >= {"stage", "status"}
-
-
-def has_actor_and_action(case):
-    return case.query.keys() >= {"actor", "action"}
-
-
-def has_from_and_to(case):
-    return case.query.keys() >= {"from", "to"}
-
-
-def has_status_and_result(case):
-    return case.query.keys() >= {"status", "result"}
+def has_both(*names):
+    """Whether a query has all of these parameters."""
+    return lambda case: case.query.keys() >= {*names}
 
 
 def has_search_and_other_filter(case):
@@ -251,43 +240,18 @@ RULES = [
         lambda case: case.body.get("client_id"),
     ),
     Excuse(400, "The request body is not a callback", "the provider defines messages", lacks_screen),
-    Excuse(
-        422,
-        "candidate_id can't be combined with (role_id|stage|status|result)",
-        "the schema of a parameter cannot refer to other parameters",
-        has_candidate_and_other_filter,
-    ),
-    Excuse(
-        422,
-        "(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+",
-        "the schema of a parameter cannot refer to other parameters",
-        has_search_and_other_filter,
-    ),
     Excuse(422, "q must contain a letter or a digit", "which characters are letters depends on Unicode", has_symbols),
-    Excuse(
-        422,
-        "stage can't be combined with status",
-        "the schema of a parameter cannot refer to other parameters",
-        has_stage_and_status,
-    ),
-    Excuse(
-        422,
-        "actor can't be combined with action",
-        "the schema of a parameter cannot refer to other parameters",
-        has_actor_and_action,
-    ),
-    Excuse(
-        422,
-        "from must be before to",
-        "the schema of a parameter cannot refer to other parameters",
-        has_from_and_to,
-    ),
-    Excuse(
-        422,
-        "status can't be combined with result",
-        "the schema of a parameter cannot refer to other parameters",
-        has_status_and_result,
-    ),
+    *[
+        Excuse(422, sentence, "the schema of a parameter cannot refer to other parameters", fits)
+        for sentence, fits in [
+            ("candidate_id can't be combined with (role_id|stage|status|result)", has_candidate_and_other_filter),
+            ("(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+", has_search_and_other_filter),
+            ("stage can't be combined with status", has_both("stage", "status")),
+            ("actor can't be combined with action", has_both("actor", "action")),
+            ("from must be before to", has_both("from", "to")),
+            ("status can't be combined with result", has_both("status", "result")),
+        ]
+    ],
 ]
 
 
