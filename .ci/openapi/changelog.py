@@ -16,7 +16,14 @@ def git(*arguments):
 
 
 def schemas(document):
-    return {name: set(schema.get("properties", ())) for name, schema in json.loads(document)["components"]["schemas"].items()}
+    """The fields of each schema."""
+    all = json.loads(document)["components"]["schemas"]
+
+    def fields(schema):
+        named = [all[schema["$ref"].split("/")[-1]]] if "$ref" in schema else []
+        return set(schema.get("properties", ())).union(*map(fields, named + schema.get("allOf", [])))
+
+    return {name: fields(schema) for name, schema in all.items()}
 
 
 def main():

@@ -13,12 +13,11 @@ use super::consent::Consent;
 use super::note::Note;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
-use super::submission::Submission;
+use super::submission::{FormContent, Submission};
 use crate::id::Id;
 use crate::model::{
-    self, ApplicationForm, Assessment, CallState, CandidateRecord, Email, Excerpt, LegalHold, Name, Notes,
-    Phone, Resume, ResumeFile, ScreenRecord, SubmittedConsent, Touchpoint, Turn, TypedPhone, VoiceProvider,
-    WebAddress,
+    self, Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ResumeFile, ScreenRecord,
+    Touchpoint, Turn, VoiceProvider, WebAddress,
 };
 use crate::providers::bucket::Bucket;
 use crate::store::{CandidateData, ScreenData};
@@ -86,20 +85,8 @@ pub struct SuspectForm {
     id: Id,
     /// The role.
     role_id: Id,
-    /// The name.
-    name: Name,
-    /// The e-mail address.
-    email: Email,
-    /// The telephone number.
-    phone: Option<Phone>,
-    /// What was typed as the telephone number, if that is not the number with its country code.
-    phone_as_typed: Option<TypedPhone>,
-    /// The URL of the resume.
-    resume_url: Option<WebAddress>,
-    /// A message from the applicant.
-    note: Option<Notes>,
-    /// The consents that the applicant gave.
-    consents: Vec<SubmittedConsent>,
+    #[serde(flatten)]
+    content: FormContent,
     /// The sender's network.
     network: String,
     /// Whether a file came with it.
@@ -112,21 +99,7 @@ impl From<model::SuspectForm> for SuspectForm {
     fn from(form: model::SuspectForm) -> Self {
         let model::SuspectForm { id, posting_id: _, role_id, received_at, network, signs: _, content, file } =
             form;
-        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents } = content;
-        Self {
-            id,
-            role_id,
-            name,
-            email,
-            phone,
-            phone_as_typed,
-            resume_url,
-            note,
-            consents,
-            network,
-            has_file: file.is_some(),
-            received_at,
-        }
+        Self { id, role_id, content: content.into(), network, has_file: file.is_some(), received_at }
     }
 }
 

@@ -9,17 +9,9 @@ use crate::model::{
     self, ApplicationForm, Email, Name, Notes, Phone, SubmittedConsent, TypedPhone, WebAddress,
 };
 
-/// An application form that was submitted on the career page.
+/// What an applicant entered in the form on the career page.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Submission {
-    /// The identifier.
-    id: Id,
-    /// The candidate.
-    candidate_id: Id,
-    /// The application.
-    application_id: Id,
-    /// The role.
-    role_id: Id,
+pub struct FormContent {
     /// The name.
     name: Name,
     /// The e-mail address.
@@ -34,6 +26,28 @@ pub struct Submission {
     note: Option<Notes>,
     /// The consents that the applicant gave. A box that was not ticked says nothing.
     consents: Vec<SubmittedConsent>,
+}
+
+impl From<ApplicationForm> for FormContent {
+    fn from(form: ApplicationForm) -> Self {
+        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents } = form;
+        Self { name, email, phone, phone_as_typed, resume_url, note, consents }
+    }
+}
+
+/// An application form that was submitted on the career page.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Submission {
+    /// The identifier.
+    id: Id,
+    /// The candidate.
+    candidate_id: Id,
+    /// The application.
+    application_id: Id,
+    /// The role.
+    role_id: Id,
+    #[serde(flatten)]
+    content: FormContent,
     /// The resume file that came with the form.
     resume_file_id: Option<Id>,
     /// When the form was submitted.
@@ -45,21 +59,7 @@ impl Submission {
     pub fn of(candidate_id: Id, submission: model::Submission) -> Self {
         let model::Submission { id, application_id, role_id, content, resume_file_id, submitted_at } =
             submission;
-        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents } = content;
-        Self {
-            id,
-            candidate_id,
-            application_id,
-            role_id,
-            name,
-            email,
-            phone,
-            phone_as_typed,
-            resume_url,
-            note,
-            consents,
-            resume_file_id,
-            submitted_at,
-        }
+        let content = content.into();
+        Self { id, candidate_id, application_id, role_id, content, resume_file_id, submitted_at }
     }
 }
