@@ -18,6 +18,9 @@ use crate::model::{Stage, Tenant};
 /// A row is `name: Type, "pk"(parameters) as list, "sk"(parameters), ..., of Owner;`. The function `name` builds a key. The
 /// function `list` returns the partition, or the part of a partition with the fixed beginning of the range key. A parameter can
 /// have an expression that is written in its place. Rows without parameters have builders of their own in `keys.rs`.
+///
+/// Each of the two macros matches a whole row. One that did it for both would have to hand on every part, and they would match
+/// those: as many lines, with a form of its own between.
 macro_rules! rows {
     ($make:ident) => {
         $make! {
