@@ -78,8 +78,8 @@ impl<'d> Request<'d> {
 
     pub(crate) fn samples(&self) -> [Sample; 3] {
         [
-            ("curl", self.curl(), Language::Shell),
-            ("Python", self.python(), Language::Python),
+            ("curl", self.curl(), Language::Script),
+            ("Python", self.python(), Language::Script),
             ("TypeScript", self.typescript(), Language::TypeScript),
         ]
         .map(|(name, code, language)| Sample { language: name, code: highlighted(&code, language) })
