@@ -485,6 +485,29 @@ fn every_example_is_valid() {
     assert!(checked > 100, "{checked} examples");
 }
 
+/// Only an application names its role.
+#[test]
+fn what_a_new_resource_may_have_can_be_changed() {
+    let document = snapshot();
+    let fields = |schema: &str| -> BTreeSet<String> {
+        let fields = document["components"]["schemas"][schema]["properties"].as_object().expect(schema);
+        fields
+            .keys()
+            .filter(|field| (schema, field.as_str()) != ("NewCandidate", "role_id"))
+            .cloned()
+            .collect()
+    };
+    for (new, patch) in [
+        ("JobPostingContent", "JobPostingPatch"),
+        ("NewCandidate", "CandidatePatch"),
+        ("NewRole", "RolePatch"),
+        ("NewWebhookEndpoint", "WebhookEndpointPatch"),
+    ] {
+        let missing: Vec<_> = fields(new).difference(&fields(patch)).cloned().collect();
+        assert!(missing.is_empty(), "{patch} lacks {missing:?}");
+    }
+}
+
 #[test]
 fn every_error_code_of_the_guide_is_documented() {
     let document = snapshot();
