@@ -20,7 +20,7 @@ pub const LIMIT: usize = 280;
 /// The weight of a URL of any length.
 pub const URL_WEIGHT: usize = 23;
 const ELLIPSIS: char = '…';
-/// Breaks up mentions and tags. It is invisible, has weight 1 and, unlike the zero-width non-joiner, is not part of a
+/// Breaks up mentions, tags and domain names. It is invisible, has weight 1 and, unlike the zero-width non-joiner, is not part of a
 /// hashtag.
 const ZERO_WIDTH_SPACE: char = '\u{200B}';
 
@@ -60,7 +60,8 @@ pub struct Advert<'a> {
 ///
 /// Customers enter the title and the location, so both are sanitized: white space is collapsed to single spaces,
 /// characters that X rejects or that change the writing direction are dropped, and a zero-width space separates the
-/// sign of a mention or tag (`@name`, `#tag`, `$TAG`) from its word.
+/// sign of a mention or tag (`@name`, `#tag`, `$TAG`) from its word, and the dot of a domain name (`ASP.NET`) from what
+/// follows. The posting's URL is the only link.
 pub fn compose(job: &Advert<'_>, style: Style) -> String {
     let (opening, pay, call_to_action) = match style {
         Style::Professional => ("We're hiring:", "Salary:", "Apply:"),
@@ -117,7 +118,7 @@ fn shorten(text: &str, room: usize) -> String {
 }
 
 /// Puts a customer's text on one line, normalized to NFC, without characters that X rejects or that change the writing
-/// direction, and without mentions and tags.
+/// direction, and without mentions, tags and links.
 fn sanitize(text: &str) -> String {
     let text: String = text.chars().filter(|c| !is_dropped(*c)).nfc().collect();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
@@ -127,12 +128,21 @@ fn sanitize(text: &str) -> String {
             sanitized.push(' ');
         }
         let mut before = ' ';
+        let mut in_email = false;
         let mut rest = word.chars();
         while let Some(c) = rest.next() {
             sanitized.push(c);
             // A sign inside a word has no effect, as in an e-mail address or C#.
-            if !before.is_ascii_alphanumeric() && rest.clone().next().is_some_and(|next| would_link(c, next))
-            {
+            let is_inside = before.is_ascii_alphanumeric();
+            let links_tag = !is_inside && rest.clone().next().is_some_and(|next| would_link(c, next));
+            // X does not link the domain of an e-mail address, which remains one that can be copied.
+            in_email = match c {
+                '@' => is_inside,
+                '.' | '-' => in_email,
+                _ => in_email && c.is_ascii_alphanumeric(),
+            };
+            let links_domain = c == '.' && !in_email && starts_domain(rest.as_str());
+            if links_tag || links_domain {
                 sanitized.push(ZERO_WIDTH_SPACE);
             }
             before = c;
@@ -159,6 +169,12 @@ fn would_link(sign: char, next: char) -> bool {
     }
 }
 
+/// Whether a top-level domain may follow a dot here: all have at least two letters.
+fn starts_domain(after_dot: &str) -> bool {
+    let mut after = after_dot.chars();
+    after.next().is_some_and(char::is_alphabetic) && after.next().is_some_and(char::is_alphabetic)
+}
+
 /// An upper bound for the weighted length of normalized text, regardless of the top-level domains and emoji that X
 /// recognizes.
 ///
@@ -166,10 +182,9 @@ fn would_link(sign: char, next: char) -> bool {
 /// weight of its characters. An emoji weighs no more than its characters.
 pub fn max_weight(text: &str) -> usize {
     let characters: usize = text.chars().map(weight).sum();
-    let dots = text.match_indices('.').filter(|(at, dot)| {
-        let mut after = text.get(at + dot.len()..).unwrap_or_default().chars();
-        after.next().is_some_and(char::is_alphabetic) && after.next().is_some_and(char::is_alphabetic)
-    });
+    let dots = text
+        .match_indices('.')
+        .filter(|(at, dot)| starts_domain(text.get(at + dot.len()..).unwrap_or_default()));
     characters + dots.count() * (URL_WEIGHT - "a.bc".len())
 }
 

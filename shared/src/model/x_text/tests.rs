@@ -81,16 +81,17 @@ fn the_place_is_shortened_before_the_title() {
 }
 
 #[test]
-fn titles_contain_no_mentions_or_tags() {
+fn titles_contain_no_mentions_tags_or_links() {
     for (text, expected) in [
         ("Lead\n\t (m/f)\u{A0}\u{202E}now\0", "Lead (m/f) now"),
         ("Cook @acme の@acme ＠acme", "Cook @\u{200B}acme の@\u{200B}acme ＠\u{200B}acme"),
         ("#hiring (#開発 #1st", "#\u{200B}hiring (#\u{200B}開発 #\u{200B}1st"),
         ("$TSLA $150k", "$\u{200B}TSLA $150k"),
-        (
-            "C# and F#/.NET, jobs@acme.com, #\u{FE0F}\u{20E3}1",
-            "C# and F#/.NET, jobs@acme.com, #\u{FE0F}\u{20E3}1",
-        ),
+        ("C# and F#, jobs@acme.com, #\u{FE0F}\u{20E3}1", "C# and F#, jobs@acme.com, #\u{FE0F}\u{20E3}1"),
+        ("ASP.NET, St.Louis, No.7, e.g. U.S.A.", "ASP.\u{200B}NET, St.\u{200B}Louis, No.7, e.g. U.S.A."),
+        ("https://a.みんな/b", "https://a.\u{200B}みんな/b"),
+        ("@acme.com ö@acme.com", "@\u{200B}acme.\u{200B}com ö@\u{200B}acme.\u{200B}com"),
+        ("a@jobs-1.acme.com,x.de a@b.com/c.de", "a@jobs-1.acme.com,x.\u{200B}de a@b.com/c.\u{200B}de"),
     ] {
         assert_eq!(sanitize(text), expected);
     }
