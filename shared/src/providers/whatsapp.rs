@@ -8,7 +8,12 @@ use serde_json::Value;
 use super::client::{HttpClient, Provider, Response};
 use crate::secret::Secret;
 
+/// The version of Meta's Graph API. Meta serves it until 8 October 2027.
+const VERSION: &str = "v23.0";
+/// The maximum length of WhatsApp's reasons, in characters.
+const MAX_REASONS: usize = 500;
 const RATE_LIMITED: Health = Health::Unavailable("WhatsApp's rate limit is reached");
+const TEMPORARY: Health = Health::Unavailable("WhatsApp had a temporary error");
 const UNREADABLE: Health = Health::Unavailable("WhatsApp's response could not be read");
 
 /// A client for the WhatsApp Cloud API.
@@ -54,7 +59,7 @@ impl WhatsApp {
             return error("The phone number id must be 1 to 20 digits");
         }
         let url = format!(
-            "{}/v23.0/{phone_number_id}?fields=id,display_phone_number,verified_name,quality_rating,health_status",
+            "{}/{VERSION}/{phone_number_id}?fields=id,display_phone_number,verified_name,quality_rating,health_status",
             self.api_url
         );
         let response = self.http.send(self.http.get(&url).bearer_auth(token.expose()));
@@ -70,24 +75,39 @@ fn error(detail: &str) -> Health {
 }
 
 fn parse(response: &Response) -> Health {
-    if response.status.is_server_error() {
+    let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    let error = body.get("error");
+    let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
+    // A missing permission comes with the status 500.
+    if response.status.is_server_error() && code != Some(3) {
         return Health::Unavailable("WhatsApp had a server error");
     }
     if response.status == StatusCode::TOO_MANY_REQUESTS {
         return RATE_LIMITED;
     }
-    let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
-        return UNREADABLE;
-    };
-    // The codes are those of Meta's Graph API. 4, 17 and 80007 are the limits of an app, a user and an account.
-    match body.pointer("/error/code").and_then(Value::as_i64) {
-        Some(190) => Health::Expired,
-        Some(4 | 17 | 80007) => RATE_LIMITED,
-        Some(200) => error("The token has no permission to read this phone number"),
-        Some(803) => error("WhatsApp has no phone number with this id"),
-        Some(code) => Health::Error { detail: format!("WhatsApp returned error {code}") },
-        None if response.status.is_success() && body.is_object() => parse_number(&body),
-        None => UNREADABLE,
+    match (error, code) {
+        (Some(error), Some(code)) => parse_error(error, code),
+        (None, _) if response.status.is_success() && body.is_object() => parse_number(&body),
+        _ => UNREADABLE,
+    }
+}
+
+/// The meaning of an error, by the codes of Meta's Graph API and of the Cloud API.
+fn parse_error(details: &Value, code: i64) -> Health {
+    let subcode = details.get("error_subcode").and_then(Value::as_i64);
+    let is_transient = details.get("is_transient") == Some(&Value::Bool(true));
+    match (code, subcode) {
+        // The limits of an app, a user, an account, and a number.
+        (4 | 17 | 613 | 80007 | 80008 | 130_429, _) => RATE_LIMITED,
+        (1 | 2, _) => TEMPORARY,
+        _ if is_transient => TEMPORARY,
+        (0 | 190, _) => Health::Expired,
+        (3 | 10 | 200..=299, _) => error("The token has no permission to read this phone number"),
+        (33 | 803, _) | (100, Some(33)) => {
+            error("WhatsApp has no phone number with this id, or the token may not read it")
+        }
+        (368 | 131_031, _) => error("WhatsApp has restricted the account of this number"),
+        _ => Health::Error { detail: format!("WhatsApp returned error {code}") },
     }
 }
 
@@ -95,8 +115,13 @@ fn parse_number(number: &Value) -> Health {
     let text = |name: &str| number.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let limited = match number.pointer("/health_status/can_send_message").and_then(Value::as_str) {
         Some("AVAILABLE") => None,
-        Some("LIMITED") => Some("WhatsApp limits the messages that this number can send"),
-        Some("BLOCKED") => return error("WhatsApp has blocked this number from sending messages"),
+        Some("LIMITED") => {
+            Some(with_reasons("WhatsApp limits the messages that this number can send", number))
+        }
+        Some("BLOCKED") => {
+            let detail = with_reasons("WhatsApp has blocked this number from sending messages", number);
+            return Health::Error { detail };
+        }
         _ => return error("WhatsApp did not report whether this number can send messages"),
     };
     let quality = match text("quality_rating") {
@@ -108,8 +133,37 @@ fn parse_number(number: &Value) -> Health {
         (Some(name), Some(display)) => format!("{name} ({display})"),
         (name, display) => name.or(display).unwrap_or("WhatsApp").to_owned(),
     };
-    let notes: Vec<_> = limited.into_iter().chain(quality).collect();
+    let notes: Vec<_> = limited.into_iter().chain(quality.map(str::to_owned)).collect();
     Health::Connected { account, detail: (!notes.is_empty()).then(|| notes.join("; ")) }
+}
+
+/// The sentence with WhatsApp's reasons: what it says about the number, its account, the business and the app, and what to
+/// do about it.
+fn with_reasons(sentence: &str, number: &Value) -> String {
+    let list =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let health = number.get("health_status").unwrap_or(&Value::Null);
+    let mut reasons: Vec<String> = Vec::new();
+    for entity in list(health, "entities") {
+        let errors = list(&entity, "errors").into_iter().map(|error| {
+            let parts = ["error_description", "possible_solution"]
+                .map(|name| error.get(name).and_then(Value::as_str));
+            parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        });
+        let infos = list(&entity, "additional_info").into_iter();
+        let infos = infos.filter_map(|info| info.as_str().map(str::to_owned));
+        for reason in errors.chain(infos) {
+            let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !reason.is_empty() && !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    if reasons.is_empty() {
+        return sentence.to_owned();
+    }
+    let reasons: String = reasons.join(" ").chars().filter(|c| !c.is_control()).take(MAX_REASONS).collect();
+    format!("{sentence}: {reasons}")
 }
 
 #[cfg(test)]
@@ -191,22 +245,82 @@ mod tests {
 
     #[tokio::test]
     async fn error_codes_map_to_statuses() {
+        let no_permission = error("The token has no permission to read this phone number");
+        let no_number = error("WhatsApp has no phone number with this id, or the token may not read it");
+        let restricted = error("WhatsApp has restricted the account of this number");
         for (status, code, expected) in [
             (401, 190, Health::Expired),
             (400, 190, Health::Expired),
-            (403, 200, error("The token has no permission to read this phone number")),
-            (404, 803, error("WhatsApp has no phone number with this id")),
+            (401, 0, Health::Expired),
+            (403, 10, no_permission.clone()),
+            (403, 200, no_permission.clone()),
+            (403, 299, no_permission.clone()),
+            (500, 3, no_permission),
+            (400, 33, no_number.clone()),
+            (404, 803, no_number.clone()),
+            (403, 368, restricted.clone()),
+            (403, 131_031, restricted),
+            (400, 1, TEMPORARY),
+            (400, 2, TEMPORARY),
             (400, 4, RATE_LIMITED),
             (400, 17, RATE_LIMITED),
+            (400, 613, RATE_LIMITED),
             (400, 80007, RATE_LIMITED),
+            (400, 80008, RATE_LIMITED),
+            (400, 130_429, RATE_LIMITED),
             (429, 130_429, RATE_LIMITED),
+            (429, 190, RATE_LIMITED),
             (400, 100, error("WhatsApp returned error 100")),
+            (400, 300, error("WhatsApp returned error 300")),
             (500, 190, Health::Unavailable("WhatsApp had a server error")),
         ] {
-            let body = json!({"error": {"message": "No.", "type": "OAuthException", "code": code,
+            let mut body = json!({"error": {"message": "No.", "type": "OAuthException", "code": code,
                 "error_subcode": 463, "fbtrace_id": "A1"}});
             assert_eq!(health(&Play::json(status, &body.to_string())).await, expected, "{status} {code}");
+            body["error"]["is_transient"] = json!(true);
+            let transient = health(&Play::json(status, &body.to_string())).await;
+            assert!(matches!(transient, Health::Unavailable(_)), "{status} {code}: {transient:?}");
         }
+        // Graph API explorers see this error if the id is wrong or the number was not granted.
+        let body = r#"{"error": {"message": "Unsupported get request.", "code": 100, "error_subcode": 33}}"#;
+        assert_eq!(health(&Play::json(400, body)).await, no_number);
+    }
+
+    #[tokio::test]
+    async fn the_reasons_of_a_limit_or_a_block_are_shown() {
+        let payment = json!({"error_code": 141_006, "error_description": "There is an error with the payment method.",
+            "possible_solution": "Add a payment method."});
+        let entity = |kind: &str, more: Value| {
+            let mut entity = json!({"entity_type": kind, "id": "1", "can_send_message": "BLOCKED"});
+            entity.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            entity
+        };
+        let mut body = number("BLOCKED", "GREEN");
+        body["health_status"]["entities"] = json!([
+            entity("PHONE_NUMBER", json!({"errors": [payment, {"error_description": " "}, 7]})),
+            entity("WABA", json!({"errors": [payment]})),
+            entity("BUSINESS", json!({"additional_info": ["The business is not\u{1b} verified.", 7]})),
+            entity("APP", json!({"errors": {}, "additional_info": "no"})),
+            7,
+        ]);
+        let reasons =
+            "There is an error with the payment method. Add a payment method. The business is not verified.";
+        let blocked = format!("WhatsApp has blocked this number from sending messages: {reasons}");
+        assert_eq!(health(&Play::json(200, &body.to_string())).await, error(&blocked));
+        body["health_status"]["can_send_message"] = json!("LIMITED");
+        let limited = format!("WhatsApp limits the messages that this number can send: {reasons}");
+        let connected = Health::Connected { account: "Acme (+1 555-0100)".to_owned(), detail: Some(limited) };
+        assert_eq!(health(&Play::json(200, &body.to_string())).await, connected);
+        body["health_status"]["entities"] =
+            json!([entity("APP", json!({"additional_info": ["long ".repeat(1_000)]}))]);
+        let Health::Connected { detail: Some(detail), .. } = parse(&Response {
+            status: StatusCode::OK,
+            headers: HeaderMap::default(),
+            body: body.to_string().into(),
+        }) else {
+            panic!("a number that can send")
+        };
+        assert!(detail.chars().count() < 600, "{detail}");
     }
 
     #[tokio::test]
