@@ -74,7 +74,7 @@ fn error(status: u16, code: u64) -> FakeResponse {
     )
 }
 
-async fn connect_number(api: &TestApi, mode: Mode, keys: &EncryptionKeys) {
+pub(crate) async fn connect_number(api: &TestApi, mode: Mode, keys: &EncryptionKeys) {
     let (token, number) = (Secret::new("whatsapp-1"), "106540352242922".to_owned());
     let random = &api.environment.random;
     let connection = connect_whatsapp(tenant(ACME, mode), number, &token, keys, random).unwrap();
@@ -95,7 +95,7 @@ async fn both_connected() -> (TestApi, FakeX, FakeWhatsApp) {
     (api, x, whatsapp)
 }
 
-async fn channels(api: &TestApi) -> Value {
+pub(crate) async fn channels(api: &TestApi) -> Value {
     api.get(PATH).await.expect(200).body
 }
 
@@ -242,8 +242,11 @@ async fn the_request_succeeds_with_every_response_from_whatsapp() {
         case(number("BLOCKED"), "error", true, "blocked this number"),
         case(FakeResponse::Json(200, json!({ "id": "106540352242922" })), "error", true, "did not report"),
         case(error(401, 190), "expired", true, "reconnect the number"),
+        case(error(401, 0), "expired", true, "reconnect the number"),
         case(error(403, 200), "error", true, "no permission to read"),
+        case(error(500, 3), "error", true, "no permission to read"),
         case(error(404, 803), "error", true, "no phone number with this id"),
+        case(error(400, 2), "connected", false, "temporary error"),
         case(error(400, 4), "connected", false, "rate limit"),
         case(error(400, 17), "connected", false, "rate limit"),
         case(error(429, 80007), "connected", false, "rate limit"),
@@ -289,6 +292,12 @@ async fn the_request_succeeds_with_every_response_from_x() {
     let cases = vec![
         case(problem(401, "Unauthorized", "Unauthorized"), "expired", true, "next post"),
         case(problem(403, "Forbidden", "The app is suspended."), "error", true, "The app is suspended."),
+        case(
+            problem(402, "CreditsDepleted", "Account [77]"),
+            "error",
+            true,
+            "This service may not post to X at present",
+        ),
         case(problem(429, "Too Many Requests", "slow down"), "connected", false, "rate limit"),
         case(FakeResponse::Json(500, json!({})), "connected", false, "server error"),
         case(FakeResponse::Json(200, json!({ "data": {} })), "connected", false, "could not be read"),

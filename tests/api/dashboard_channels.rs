@@ -10,7 +10,7 @@ use tests::fake::{FakeResponse, NOWHERE};
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
 use crate::dashboard_access::is_write;
-use crate::fake_x::{FakeX, ME, POST, TOKEN, keys, problem, services};
+use crate::fake_x::{FakeX, ME, POST, REVOKE, TOKEN, keys, problem, services};
 use crate::x_posts::{live_posting, post};
 
 const PATH: &str = "/dashboard/settings/integrations/channels";
@@ -105,8 +105,42 @@ async fn an_x_account_is_connected_used_and_disconnected() {
     let response = browser.post(&format!("{PATH}/x/disconnect"), &[]).await.expect(303);
     assert!(browser.follow(&response).await.text.contains("X account disconnected."));
     assert!(stored(&api, ACME).await.is_none());
+    let requests = x.requests().into_iter();
+    let mut revoked: Vec<_> =
+        requests.filter_map(|(route, token)| (route == REVOKE).then_some(token)).collect();
+    revoked.sort_unstable();
+    assert_eq!(revoked, ["access-3", "refresh-3"]);
     post(&api, posting).await.expect(422);
     browser.post(&format!("{PATH}/x/disconnect"), &[]).await.expect(303);
+    assert_eq!(x.count(REVOKE), 2, "no account is connected");
+}
+
+#[tokio::test]
+async fn an_account_is_disconnected_also_if_x_does_not_revoke_its_tokens() {
+    let (api, x) = api().await;
+    let browser = acme(&api).await;
+    for failure in [
+        FakeResponse::Json(400, json!({ "error": "invalid_request" })),
+        FakeResponse::Html(503),
+        FakeResponse::Close,
+        FakeResponse::TimeOut,
+    ] {
+        connect(&browser, &x).await;
+        x.reply_with(REVOKE, failure);
+        let response = browser.post(&format!("{PATH}/x/disconnect"), &[]).await.expect(303);
+        assert!(stored(&api, ACME).await.is_none());
+        let page = browser.follow(&response).await;
+        assert!(page.text.contains("X did not confirm that the access has ended"), "{}", page.text);
+    }
+    // An access token that has expired needs no revocation.
+    x.reply_normally();
+    connect(&browser, &x).await;
+    let before = x.count(REVOKE);
+    let mut connection = stored(&api, ACME).await.unwrap();
+    connection.expires_at = api.environment.clock.now();
+    crate::fake_x::connect(&api, Mode::Live, &connection).await;
+    browser.post(&format!("{PATH}/x/disconnect"), &[]).await.expect(303);
+    assert_eq!(x.count(REVOKE), before + 1);
 }
 
 #[tokio::test]

@@ -16,15 +16,20 @@ use tests::{ACME, TestApi, tenant};
 use url::{Url, form_urlencoded};
 
 pub(crate) const POST: &str = "POST /2/tweets";
+/// Reads the public metrics of posts.
 pub(crate) const READ: &str = "GET /2/tweets";
+/// Reads the private metrics of posts.
+pub(crate) const CLICKS: &str = "GET /2/tweets (private)";
 pub(crate) const ME: &str = "GET /2/users/me";
 pub(crate) const TOKEN: &str = "POST /2/oauth2/token";
+pub(crate) const REVOKE: &str = "POST /2/oauth2/revoke";
 
 /// The app's credentials for HTTP Basic authentication: `client:s3cret`.
 const BASIC: &str = "Basic Y2xpZW50OnMzY3JldA==";
 /// The page where an account's owner authorizes the app.
 const AUTHORIZE: &str = "https://x.com/i/oauth2/authorize";
-const FIELDS: &str = "&tweet.fields=public_metrics,non_public_metrics";
+/// The parameter of the fields of posts, and its old name.
+const FIELDS: [&str; 2] = ["post.fields", "tweet.fields"];
 
 /// A fake X API. It issues the token pairs `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
 pub(crate) struct FakeX {
@@ -43,6 +48,7 @@ struct State {
     allowed: u32,
     failures: HashMap<&'static str, FakeResponse>,
     metrics: HashMap<String, Value>,
+    only_old_names: bool,
     during_refresh: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -77,9 +83,14 @@ impl FakeX {
         state.refresh.clear();
     }
 
-    /// Sets the metrics of a post. The fake reports posts without metrics as missing.
-    pub(crate) fn set_metrics(&self, external_id: &str, mut metrics: Value) {
-        metrics["id"] = json!(external_id);
+    /// Knows only the old name of the fields' parameter from now on.
+    pub(crate) fn know_only_old_names(&self) {
+        self.state.lock().unwrap().only_old_names = true;
+    }
+
+    /// Sets the metrics of a post. The fake reports posts without metrics as missing, as X does with posts whose private
+    /// metrics the account may not read.
+    pub(crate) fn set_metrics(&self, external_id: &str, metrics: Value) {
         self.state.lock().unwrap().metrics.insert(external_id.to_owned(), metrics);
     }
 
@@ -129,6 +140,12 @@ impl FakeX {
         count(&self.fake, route)
     }
 
+    /// Returns the ids in each request to one of the routes that read posts.
+    pub(crate) fn ids(&self, expected: &str) -> Vec<Vec<String>> {
+        let requests = self.fake.requests();
+        requests.iter().filter(|request| route(request) == expected).map(ids).collect()
+    }
+
     /// Returns the text of each post.
     pub(crate) fn texts(&self) -> Vec<String> {
         let requests = self.fake.requests();
@@ -150,14 +167,27 @@ pub(crate) fn count(fake: &FakeServer, expected: &str) -> usize {
 impl Drop for FakeX {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.fake.requests().iter().for_each(check);
+            let requests = self.fake.requests();
+            requests.iter().for_each(check);
+            // The old name is only the second attempt.
+            for (at, request) in requests.iter().enumerate() {
+                let first = request.target.replace(FIELDS[1], FIELDS[0]);
+                assert!(first == request.target || requests[at - 1].target == first, "{}", request.target);
+            }
         }
     }
 }
 
 fn route(request: &Request) -> String {
-    let path = request.target.split('?').next().unwrap_or_default();
-    format!("{} {path}", request.method)
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let suffix = if query.ends_with("=non_public_metrics") { " (private)" } else { "" };
+    format!("{} {path}{suffix}", request.method)
+}
+
+/// Returns the parameters of a request.
+fn query(request: &Request) -> Vec<(String, String)> {
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
 /// Returns the token or the code of a request.
@@ -166,7 +196,7 @@ fn token(request: &Request) -> String {
         return token.to_owned();
     }
     let mut form = form(request).into_iter();
-    form.find(|(name, _)| name == "refresh_token" || name == "code")
+    form.find(|(name, _)| ["refresh_token", "code", "token"].contains(&name.as_str()))
         .map(|(_, token)| token)
         .unwrap_or_default()
 }
@@ -186,8 +216,13 @@ fn check(request: &Request) {
             assert!(body["text"].as_str().is_some_and(|text| !text.is_empty()), "{body}");
             assert_eq!(body, json!({ "text": body["text"] }));
         }
-        READ => {
-            assert!(request.target.ends_with(FIELDS), "{}", request.target);
+        READ | CLICKS => {
+            let query = query(request);
+            let [(first, _), (second, fields)] = query.as_slice() else { panic!("{query:?}") };
+            assert_eq!(first, "ids");
+            assert!(FIELDS.contains(&second.as_str()), "{second}");
+            // X omits posts whose private metrics cannot be read, so the public ones are read separately.
+            assert!(["public_metrics", "non_public_metrics"].contains(&fields.as_str()), "{fields}");
             let mut ids = ids(request);
             assert!((1..=100).contains(&ids.len()), "{}", ids.len());
             assert!(ids.iter().all(|id| id.parse::<u64>().is_ok()), "{ids:?}");
@@ -198,11 +233,14 @@ fn check(request: &Request) {
             assert_eq!(request.body, "");
         }
         ME => assert_eq!((request.target.as_str(), request.body.as_str()), ("/2/users/me", "")),
-        TOKEN => {
+        TOKEN | REVOKE => {
             assert_eq!(request.header("authorization"), BASIC);
             assert_eq!(content_type, "application/x-www-form-urlencoded");
             let form = form(request);
             let names: Vec<_> = form.iter().map(|(name, _)| name.as_str()).collect();
+            if route(request) == REVOKE {
+                return assert_eq!(names, ["token"]);
+            }
             match form[0].1.as_str() {
                 "refresh_token" => assert_eq!(names, ["grant_type", "refresh_token"]),
                 "authorization_code" => {
@@ -216,8 +254,8 @@ fn check(request: &Request) {
 }
 
 /// Returns the requested ids in order.
-pub(crate) fn ids(request: &Request) -> Vec<String> {
-    let ids = request.target.strip_prefix("/2/tweets?ids=").and_then(|rest| rest.strip_suffix(FIELDS));
+fn ids(request: &Request) -> Vec<String> {
+    let ids = query(request).into_iter().find_map(|(name, ids)| (name == "ids").then_some(ids));
     ids.unwrap_or_default().split(',').map(str::to_owned).collect()
 }
 
@@ -243,6 +281,16 @@ impl State {
         if let Some(failure) = failure {
             return failure;
         }
+        if route == REVOKE {
+            // A revoked token is revoked; it is no error to say so again (RFC 7009, section 2.2).
+            let Self { access, refresh, .. } = &mut *state;
+            for known in [access, refresh] {
+                if *known == token {
+                    known.clear();
+                }
+            }
+            return FakeResponse::Json(200, json!({ "revoked": true }));
+        }
         if token != state.access {
             return problem(401, "Unauthorized", "Unauthorized");
         }
@@ -254,13 +302,27 @@ impl State {
                     json!({ "data": { "id": state.posts.to_string(), "text": "as X shows it" } }),
                 )
             }
-            READ => {
-                let (found, gone): (Vec<_>, Vec<_>) =
-                    ids(request).into_iter().partition(|id| state.metrics.contains_key(id));
-                let found: Vec<_> = found.iter().map(|id| &state.metrics[id]).collect();
-                let gone: Vec<_> =
-                    gone.iter().map(|id| json!({ "value": id, "title": "Not Found Error" })).collect();
-                FakeResponse::Json(200, json!({ "data": found, "errors": gone }))
+            READ | CLICKS => {
+                let (parameter, fields) = query(request).pop().unwrap_or_default();
+                if state.only_old_names && parameter == FIELDS[0] {
+                    return problem(
+                        400,
+                        "Invalid Request",
+                        "The query parameter [post.fields] is not one of [...]",
+                    );
+                }
+                let (mut found, mut gone) = (Vec::new(), Vec::new());
+                for id in ids(request) {
+                    match state.metrics.get(&id).and_then(|metrics| metrics.get(&fields)) {
+                        Some(group) => found.push(json!({ "id": id, "text": "...", fields.clone(): group })),
+                        None => gone.push(json!({ "value": id, "title": "Not Found Error" })),
+                    }
+                }
+                let mut body = json!({ "data": found, "errors": gone });
+                if found.is_empty() {
+                    body.as_object_mut().unwrap().remove("data");
+                }
+                FakeResponse::Json(200, body)
             }
             _ => FakeResponse::Json(
                 200,

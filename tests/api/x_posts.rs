@@ -227,16 +227,29 @@ async fn a_definite_refusal_stores_nothing_and_frees_the_key() {
     };
     // 2026-11-20T09:45:00Z, which is in fifteen minutes, and 2026-11-20T09:29:00Z, a minute ago.
     let (ahead, past) = ("1795167900", "1795166940");
+    // 2026-11-21T09:30:00Z.
+    let tomorrow = "1795253400";
     let (invalid, upstream) = ("validation_failed", "upstream_failed");
     let cases = [
         (POST, duplicate, 422, invalid, ""),
         (POST, problem(403, "Forbidden", "You are not permitted to perform this action."), 502, upstream, ""),
         (POST, problem(400, "Invalid Request", "One or more parameters was invalid."), 502, upstream, ""),
-        (POST, problem(402, "CreditsDepleted", ""), 502, upstream, ""),
+        (POST, problem(402, "CreditsDepleted", "Your account [77] has no credits."), 502, upstream, ""),
         (POST, FakeResponse::Html(404), 502, upstream, ""),
         (POST, limited(&[("x-rate-limit-reset", ahead)]), 502, upstream, "900"),
         (POST, limited(&[("x-rate-limit-reset", past)]), 502, upstream, "1"),
         (POST, limited(&[]), 502, upstream, ""),
+        (
+            POST,
+            limited(&[
+                ("x-rate-limit-reset", ahead),
+                ("x-app-limit-24hour-remaining", "0"),
+                ("x-app-limit-24hour-reset", tomorrow),
+            ]),
+            502,
+            upstream,
+            "86400",
+        ),
         (POST, problem(401, "Unauthorized", ""), 422, "channel_not_connected", ""),
         (TOKEN, FakeResponse::Json(500, json!({})), 502, upstream, ""),
         (TOKEN, FakeResponse::Json(401, json!({ "error": "unauthorized_client" })), 502, upstream, ""),
@@ -252,6 +265,11 @@ async fn a_definite_refusal_stores_nothing_and_frees_the_key() {
         let refused = post_with(&api, &key, posting).await.expect(status);
         assert_eq!((refused.string("/code"), refused.header("retry-after")), (code, retry_after), "{case}");
         assert!(!refused.string("/error").contains("may or may not"), "{case}: {}", refused.text);
+        assert!(
+            !refused.text.contains("77"),
+            "{case}: the operator's account is not named: {}",
+            refused.text
+        );
         assert_eq!((history(&api).await.len(), used(&api).await), (published, published as u64), "{case}");
         x.reply_normally();
         let posted = post_with(&api, &key, posting).await.expect(201);

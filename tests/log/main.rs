@@ -11,13 +11,17 @@ use std::sync::{Arc, Mutex};
 
 use http::Method;
 use serde_json::{Value, json};
-use shared::config::{Addresses, Services, VapiAccess};
+use shared::config::{Addresses, Services, VapiAccess, XAccess};
 use shared::model::Mode;
+use shared::providers::x::Tokens;
 use shared::secret::Secret;
+use shared::services::accounts::connect_x;
+use shared::store::Transaction;
+use shared::token_encryption::EncryptionKeys;
 use tests::browser::Browser;
 use tests::fake::{FakeResponse, FakeServer};
 use tests::oauth::{OAuthApp, VERIFIER, misuse_secrets, oauth_error, secrets};
-use tests::{ACME, TestApi, key};
+use tests::{ACME, TestApi, key, tenant};
 use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]
@@ -161,6 +165,68 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
 }
 
 /// Each line names the API key, the application with its member, or the member, but no names.
+/// The operator learns that X does not serve the app, and which fields are missing from its answers.
+#[tokio::test]
+async fn what_the_operator_of_an_x_app_must_know_is_logged_without_the_account_at_x() {
+    let canary = "Canary-4711";
+    let x = FakeServer::start(move |request| {
+        match (request.method.as_str(), request.body.contains("Hiring now")) {
+            ("POST", true) => {
+                let detail = format!("Your enrolled account [{canary}] does not have any credits.");
+                FakeResponse::Json(
+                    402,
+                    json!({ "title": "CreditsDepleted", "detail": detail, "account_id": canary }),
+                )
+            }
+            ("POST", false) => FakeResponse::Json(201, json!({ "data": { "id": "19" } })),
+            _ => FakeResponse::Json(200, json!({ "data": [{ "id": "19", "text": canary }] })),
+        }
+    })
+    .await;
+    let keys = EncryptionKeys::parse("k1:0123456789abcdef0123456789abcdefk1").unwrap();
+    let services = Services {
+        x: Some(XAccess { client_id: "client".to_owned(), client_secret: Secret::new("s3cret") }),
+        sealing_keys: Some(keys.clone()),
+        addresses: Addresses { x: x.url.clone(), ..Addresses::default() },
+        ..Services::default()
+    };
+    let api = TestApi::with_services(services).await;
+    let tokens = Tokens {
+        access: Secret::new("access"),
+        refresh: Secret::new("refresh"),
+        expires_at: "2026-11-20T11:30:00Z".parse().unwrap(),
+    };
+    let acme = tenant(ACME, Mode::Live);
+    let connection = connect_x(acme, "acme".to_owned(), &tokens, &keys, &api.environment.random).unwrap();
+    let mut transaction = Transaction::new(acme);
+    transaction.put_x_connection(&connection).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    let job = json!({ "role": { "title": "Cook" } });
+    let posting = api.post("/api/v1/quick_post", job).await.expect(201).number("/job_posting/id");
+
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
+    let urgent = json!({ "job_posting_id": posting, "style": "urgent" });
+    let refused = api.post("/api/v1/channels/x/post", urgent).await.expect(502);
+    let sentence = "This service may not post to X at present; its administrator has been told";
+    assert_eq!(refused.string("/error"), sentence);
+    api.post("/api/v1/channels/x/post", json!({ "job_posting_id": posting })).await.expect(201);
+    api.get("/api/v1/channels/x/posts").await.expect(200);
+
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(!text.contains(canary), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (level, message) in [
+        ("ERROR", "X does not serve this service's app"),
+        ("WARN", "X returned a post without public_metrics"),
+    ] {
+        let is_expected =
+            |line: &&Value| line["message"].as_str().is_some_and(|known| known.starts_with(message));
+        let found: Vec<_> = lines.iter().filter(is_expected).map(|line| &line["level"]).collect();
+        assert_eq!(found, [level], "{message}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn a_request_is_logged_with_its_actor() {
     let api = TestApi::new().await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use shared::handlers::x_posts::account;
 use shared::http::page::{Problem, Sources, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{
@@ -219,12 +220,27 @@ fn callback(request: &MemberRequest) -> String {
     format!("{}{PATH}/x/callback", request.context.base_url())
 }
 
-/// Disconnects the X account.
+/// Disconnects the X account, and then revokes its tokens. If X does not revoke them, the account is disconnected all the
+/// same, and the member reads how to end the access on X.
 pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (context, tenant) = (&request.context, request.tenant());
+    let connection = context.store().find_x_connection(tenant).await?;
     let mut transaction = request.transaction();
     transaction.delete_x_connection();
-    request.context.store().commit(transaction).await?;
-    Ok(Notice::XDisconnected.redirect_to(PATH))
+    context.store().commit(transaction).await?;
+    let Some(connection) = connection else { return Ok(Notice::XDisconnected.redirect_to(PATH)) };
+    let notice = match context.providers().x(tenant.mode) {
+        XPort::Simulated => Notice::XDisconnected,
+        XPort::Missing => Notice::XNotRevoked,
+        XPort::Real(x, keys) => match account(context, tenant, x, keys).revoke(&connection).await {
+            Ok(()) => Notice::XDisconnected,
+            Err(reason) => {
+                tracing::warn!(%tenant, %reason, "X did not revoke the tokens of a disconnected account");
+                Notice::XNotRevoked
+            }
+        },
+    };
+    Ok(notice.redirect_to(PATH))
 }
 
 /// Changes the countries that the organization may call.

@@ -72,6 +72,8 @@ messages! {
         XConnected = "x-connected": "X account connected.",
         /// The X account was disconnected.
         XDisconnected = "x-disconnected": "X account disconnected.",
+        /// The X account was disconnected, but its tokens may still be valid.
+        XNotRevoked = "x-not-revoked": "X account disconnected. X did not confirm that the access has ended: remove the app in the account's settings on X.",
         /// A WhatsApp number was connected.
         WhatsAppConnected = "whatsapp-connected": "WhatsApp number connected.",
         /// The WhatsApp number was disconnected.

@@ -162,6 +162,9 @@ async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) ->
         Ok(Err(XError::Refused(sentence))) => {
             ConnectionStatus::answered(ChannelStatus::Error, Some(sentence), now)
         }
+        Ok(Err(error @ XError::Blocked)) => {
+            ConnectionStatus::answered(ChannelStatus::Error, Some(format!("{error}.")), now)
+        }
         Ok(Err(error)) => old.unanswered(error.to_string(), now),
         Err(_) => old.unanswered("X did not answer in time.".to_owned(), now),
     };

@@ -22,6 +22,10 @@ use super::invalid;
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
 /// The wait after a failed query for metrics.
 const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
+/// The age at which a post's metrics are final: X is not asked about it any more.
+const METRICS_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// How long X counts the clicks on the link of a post.
+const LINK_CLICKS_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The number of posts in which the simulator looks for a repeated text.
 const SIMULATED_HISTORY: u32 = 100;
 
@@ -49,7 +53,7 @@ pub struct Post {
     reposts: Option<u64>,
     /// The number of replies.
     replies: Option<u64>,
-    /// The number of clicks on the link, if X reports it.
+    /// The number of clicks on the link in the first 30 days, if X reports it.
     link_clicks: Option<u64>,
     /// When the metrics were measured.
     metrics_at: Option<Timestamp>,
@@ -126,8 +130,8 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
     }
 }
 
-/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old. If X does not respond, the last known
-/// metrics are returned.
+/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old, and final 90 days after the post. If X
+/// does not respond, the last known metrics are returned.
 pub async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
     let ((), page) = request.listing()?;
     let posts = find_posts(&request.context, request.organization(), &page).await?;
@@ -252,18 +256,19 @@ fn account_error(error: AccountError, now: Timestamp) -> Error {
 /// The error for an account whose tokens were revoked or have expired.
 const RECONNECT: &str = "x no longer accepts the account's tokens: reconnect the account";
 
-/// Refreshes all outdated metrics with one call to X.
+/// Refreshes all outdated metrics, of posts whose metrics are not final.
 async fn refresh_metrics(account: &XAccount<'_>, posts: &mut [model::Post]) -> Result<(), String> {
     let now = account.now;
-    let is_stale =
-        |post: &model::Post| post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE);
+    let is_stale = |post: &model::Post| {
+        is_younger(post, now, METRICS_LIFE)
+            && post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE)
+    };
     let stale: Vec<_> =
         posts.iter_mut().filter(|post| post.external_id.is_some() && is_stale(post)).collect();
     if stale.is_empty() {
         return Ok(());
     }
-    let ids: Vec<_> = stale.iter().filter_map(|post| post.external_id.clone()).collect();
-    let result = fetch_metrics(account, &ids).await;
+    let result = fetch_metrics(account, &stale).await;
     let asked_at = match &result {
         Ok(_) => now,
         // X is queried again soon, but not by every request.
@@ -280,20 +285,46 @@ async fn refresh_metrics(account: &XAccount<'_>, posts: &mut [model::Post]) -> R
     result.map(|_| ())
 }
 
+/// Whether X confirmed the post less than `age` ago.
+fn is_younger(post: &model::Post, now: Timestamp, age: SignedDuration) -> bool {
+    post.posted_at.is_some_and(|posted| now.duration_since(posted) < age)
+}
+
 /// Fetches metrics from X. If the token has expired early, tries again with a new token.
-async fn fetch_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
+async fn fetch_metrics(
+    account: &XAccount<'_>,
+    posts: &[&mut model::Post],
+) -> Result<HashMap<String, Metrics>, String> {
     let connection = account.store.find_x_connection(account.tenant).await;
     let connection = connection.map_err(|error| error.to_string())?.ok_or("no account is connected")?;
+    let username = connection.username.clone();
     let message = |error: AccountError| error.to_string();
-    let (connection, access) = account.usable(connection).await.map_err(message)?;
-    let result = match account.x.metrics(&access, ids).await {
+    let (connection, mut access) = account.usable(connection).await.map_err(message)?;
+    let ids: Vec<_> = posts.iter().filter_map(|post| post.external_id.clone()).collect();
+    let result = match account.x.metrics(&access, &ids).await {
         Err(XError::Unauthorized) => {
-            let (_, access) = account.renew(connection).await.map_err(message)?;
-            account.x.metrics(&access, ids).await
+            (_, access) = account.renew(connection).await.map_err(message)?;
+            account.x.metrics(&access, &ids).await
         }
         result => result,
     };
-    result.map_err(|error| error.to_string())
+    let mut metrics = result.map_err(|error| error.to_string())?;
+    // Another account may have been connected since a post was made.
+    let has_clicks = |post: &&&mut model::Post| {
+        let own_url = post.external_id.as_ref().map(|id| X::post_url(&username, id));
+        post.url == own_url && is_younger(post, account.now, LINK_CLICKS_LIFE)
+    };
+    let recent: Vec<_> =
+        posts.iter().filter(has_clicks).filter_map(|post| post.external_id.clone()).collect();
+    match account.x.link_clicks(&access, &recent).await {
+        Ok(clicks) => {
+            for (id, clicks) in clicks {
+                metrics.entry(id).or_default().link_clicks = Some(clicks);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "clicks on links were not refreshed"),
+    }
+    Ok(metrics)
 }
 
 /// Adds simulated metrics to a post. They change every 15 minutes.

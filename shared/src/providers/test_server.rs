@@ -114,9 +114,14 @@ impl TestServer {
 
     /// The only request. Panics unless the server received exactly one.
     pub(super) fn request(&self) -> Request {
-        let requests = self.requests.lock().unwrap();
+        let requests = self.requests();
         let [request] = requests.as_slice() else { panic!("not exactly one request: {requests:?}") };
         request.clone()
+    }
+
+    /// All requests so far.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 }
 

@@ -22,6 +22,13 @@ const MAX_MESSAGE: usize = 200;
 const SCOPE: &str = "tweet.read tweet.write users.read offline.access";
 const UNREADABLE: XError = XError::Unknown("it could not be read");
 
+/// The parameter that names the fields of posts.
+const FIELDS: &str = "post.fields";
+/// Its name until July 2026. X still understands both, and its documentation has only the new one.
+const OLD_FIELDS: &str = "tweet.fields";
+/// The limits that X counts: of an account or app in 15 minutes, of the app in a day, and of an account in a day.
+const LIMITS: [&str; 3] = ["x-rate-limit", "x-app-limit-24hour", "x-user-limit-24hour"];
+
 /// A client for X's API, with the credentials of one app.
 #[derive(Clone, Debug)]
 pub struct X {
@@ -69,6 +76,9 @@ pub enum XError {
         /// When X accepts requests again, if known.
         until: Option<Timestamp>,
     },
+    /// 402, or 403 for the whole app: the operator's account at X has no credits, or the app may not use the API.
+    #[error("This service may not post to X at present; its administrator has been told")]
+    Blocked,
     /// Another 4xx status, with X's own message: at most 200 characters, no control characters. Only
     /// [`sentence`](Self::sentence) contains the message, because it must not be logged.
     #[error("X rejected the request")]
@@ -128,19 +138,43 @@ impl X {
         id.map(str::to_owned).ok_or(UNREADABLE)
     }
 
-    /// Reads the metrics of 1 to 100 posts by the token's owner, in one request. The result omits malformed ids and ids
-    /// that X does not have.
+    /// Reads the public metrics of 1 to 100 posts, in one request. The result omits malformed ids and ids that X does not
+    /// have.
     pub async fn metrics(&self, access: &Secret, ids: &[String]) -> Result<HashMap<String, Metrics>, XError> {
+        let posts = self.posts(access, ids, "public_metrics").await?;
+        Ok(posts.iter().filter_map(parse_metrics).collect())
+    }
+
+    /// Reads the clicks on the links in 1 to 100 posts, in one request. X counts them for 30 days, and shows them only to
+    /// the account that posted. It omits every other post, with all its fields, so nothing else is read here.
+    pub async fn link_clicks(&self, access: &Secret, ids: &[String]) -> Result<HashMap<String, u64>, XError> {
+        let posts = self.posts(access, ids, "non_public_metrics").await?;
+        Ok(posts
+            .iter()
+            .filter_map(|post| Some((post_id(post)?, count(post, "non_public_metrics", "url_link_clicks")?)))
+            .collect())
+    }
+
+    /// Reads these fields of posts.
+    async fn posts(&self, access: &Secret, ids: &[String], fields: &str) -> Result<Vec<Value>, XError> {
         let ids: Vec<_> = ids.iter().map(String::as_str).filter(|id| is_id(id)).collect();
         if ids.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(Vec::new());
         }
         let (api_url, ids) = (&self.api_url, ids.join(","));
-        let url = format!("{api_url}/2/tweets?ids={ids}&tweet.fields=public_metrics,non_public_metrics");
-        let body = parse(&self.send(self.http.get(&url).bearer_auth(access.expose())).await?)?;
-        match (body.get("data"), body.get("errors")) {
-            (Some(Value::Array(posts)), _) => Ok(posts.iter().filter_map(parse_metrics).collect()),
-            (None | Some(Value::Null), Some(_)) => Ok(HashMap::new()),
+        let get = async |parameter: &str| {
+            let url = format!("{api_url}/2/tweets?ids={ids}&{parameter}={fields}");
+            self.send(self.http.get(&url).bearer_auth(access.expose())).await
+        };
+        let mut response = get(FIELDS).await?;
+        if response.status == StatusCode::BAD_REQUEST {
+            response = get(OLD_FIELDS).await?;
+        }
+        let mut body = parse(&response)?;
+        let has_errors = body.get("errors").is_some();
+        match body.get_mut("data").map(Value::take) {
+            Some(Value::Array(posts)) => Ok(posts),
+            None | Some(Value::Null) if has_errors => Ok(Vec::new()),
             _ => Err(UNREADABLE),
         }
     }
@@ -192,11 +226,21 @@ impl X {
         tokens(&grant, token(&grant, "refresh_token").unwrap_or_else(|| refresh.clone()), now)
     }
 
+    /// Revokes a token, so that X no longer accepts it.
+    pub async fn revoke(&self, token: &Secret) -> Result<(), XError> {
+        parse(&self.send_as_app("revoke", &[("token", token.expose())]).await?).map(|_| ())
+    }
+
+    /// Sends `form` to an OAuth endpoint, with the app's credentials.
+    async fn send_as_app(&self, endpoint: &str, form: &[(&str, &str)]) -> Result<Response, XError> {
+        let url = format!("{}/2/oauth2/{endpoint}", self.api_url);
+        let request = self.http.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
+        self.send(request.form(form)).await
+    }
+
     /// Sends `form` to the token endpoint and returns the response's JSON.
     async fn grant(&self, form: &[(&str, &str)]) -> Result<Value, XError> {
-        let url = format!("{}/2/oauth2/token", self.api_url);
-        let request = self.http.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
-        let response = self.send(request.form(form)).await?;
+        let response = self.send_as_app("token", form).await?;
         // A 401 from this endpoint may also mean that the app's credentials are wrong. Reconnecting would not fix that.
         if matches!(response.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
             let body = json_body(&response);
@@ -239,8 +283,10 @@ fn parse(response: &Response) -> Result<Value, XError> {
         200..300 if body.is_object() => Ok(body),
         200..300 => Err(UNREADABLE),
         401 => Err(XError::Unauthorized),
+        402 => Err(blocked(response)),
+        403 if is_about_the_app(&body) => Err(blocked(response)),
         403 if reports_duplicate(&body) => Err(XError::Duplicate),
-        429 => Err(XError::Limited { until: rate_limit_reset(response) }),
+        429 => Err(XError::Limited { until: limit_reset(response) }),
         400..500 => Err(refused(response, &body)),
         500.. => Err(XError::Unknown("it was a server error")),
         _ => Err(XError::Unknown("its status was unexpected")),
@@ -257,10 +303,32 @@ fn reports_duplicate(body: &Value) -> bool {
     detail.to_ascii_lowercase().contains("duplicate")
 }
 
-fn rate_limit_reset(response: &Response) -> Option<Timestamp> {
-    let seconds =
-        str::from_utf8(response.headers.get("x-rate-limit-reset")?.as_bytes()).ok()?.parse().ok()?;
-    Timestamp::from_second(seconds).ok()
+/// Whether X refuses the app, and not only this request.
+fn is_about_the_app(body: &Value) -> bool {
+    let kind = body.get("type").and_then(Value::as_str).unwrap_or_default();
+    kind.ends_with("/client-forbidden")
+}
+
+/// The error of an app that X does not serve. Its message names the operator's account at X, so it is neither logged nor
+/// shown. The line of the log raises an alarm.
+fn blocked(response: &Response) -> XError {
+    tracing::error!(
+        status = response.status.as_u16(),
+        "X does not serve this service's app: look at its credits and its access in X's developer console"
+    );
+    XError::Blocked
+}
+
+/// When X accepts requests again: when the last of the limits that are used up is reset. If X does not say which they are,
+/// the limit of 15 minutes counts.
+fn limit_reset(response: &Response) -> Option<Timestamp> {
+    let number = |limit: &str, name: &str| {
+        let value = response.headers.get(format!("{limit}-{name}"))?;
+        str::from_utf8(value.as_bytes()).ok()?.parse::<i64>().ok()
+    };
+    let reset = |limit: &str| Timestamp::from_second(number(limit, "reset")?).ok();
+    let used_up = LIMITS.into_iter().filter(|limit| number(limit, "remaining") == Some(0));
+    used_up.filter_map(reset).max().or_else(|| reset(LIMITS[0]))
 }
 
 /// The error with X's own message: the title and detail of a problem, or the code and description of an OAuth error.
@@ -272,15 +340,26 @@ fn refused(response: &Response, body: &Value) -> XError {
     XError::Refused(message.chars().filter(|c| !c.is_control()).take(MAX_MESSAGE).collect())
 }
 
+fn post_id(post: &Value) -> Option<String> {
+    post.get("id")?.as_str().map(str::to_owned)
+}
+
+fn count(post: &Value, group: &str, name: &str) -> Option<u64> {
+    post.get(group)?.get(name)?.as_u64()
+}
+
 fn parse_metrics(post: &Value) -> Option<(String, Metrics)> {
-    let id = post.get("id")?.as_str()?.to_owned();
-    let count = |group: &str, name: &str| post.get(group)?.get(name)?.as_u64();
-    let public = |name| count("public_metrics", name);
+    let id = post_id(post)?;
+    if post.get("public_metrics").is_none() {
+        // X ignores the names of fields that it does not know.
+        tracing::warn!(post = id, "X returned a post without public_metrics");
+    }
+    let public = |name| count(post, "public_metrics", name);
     let metrics = Metrics {
         likes: public("like_count"),
         reposts: public("repost_count").or_else(|| public("retweet_count")),
         replies: public("reply_count"),
-        link_clicks: count("non_public_metrics", "url_link_clicks"),
+        link_clicks: None,
     };
     Some((id, metrics))
 }
@@ -333,15 +412,35 @@ mod tests {
         assert_eq!(request.body, "");
     }
 
+    /// The ids of posts, of which three are well-formed.
+    fn ids() -> [String; 7] {
+        ["7", "12345678901234567890", "no&id", "", "123456789012345678901", "٣", "8"].map(str::to_owned)
+    }
+
+    /// Asserts that these fields of the three posts were requested: once, or after a 400 again with the parameter's old
+    /// name.
+    fn assert_posts_request(test_server: &TestServer, play: &Play, fields: &str) {
+        let is_repeated = matches!(play, Play::Send(bytes) if bytes.starts_with(b"HTTP/1.1 400"));
+        let parameters = if is_repeated { &["post.fields", "tweet.fields"][..] } else { &["post.fields"] };
+        let requests = test_server.requests();
+        assert_eq!(requests.len(), parameters.len());
+        for (request, parameter) in requests.iter().zip(parameters) {
+            let target = format!("/2/tweets?ids=7,12345678901234567890,8&{parameter}={fields}");
+            assert_get_request(request, &target);
+        }
+    }
+
     async fn metrics_result(play: &Play) -> Result<HashMap<String, Metrics>, XError> {
         let test_server = TestServer::playing(play).await;
-        let ids =
-            ["7", "12345678901234567890", "no&id", "", "123456789012345678901", "٣", "8"].map(str::to_owned);
-        let result = x(&test_server.url).metrics(&access(), &ids).await;
-        assert_get_request(
-            &test_server.request(),
-            "/2/tweets?ids=7,12345678901234567890,8&tweet.fields=public_metrics,non_public_metrics",
-        );
+        let result = x(&test_server.url).metrics(&access(), &ids()).await;
+        assert_posts_request(&test_server, play, "public_metrics");
+        result
+    }
+
+    async fn clicks_result(play: &Play) -> Result<HashMap<String, u64>, XError> {
+        let test_server = TestServer::playing(play).await;
+        let result = x(&test_server.url).link_clicks(&access(), &ids()).await;
+        assert_posts_request(&test_server, play, "non_public_metrics");
         result
     }
 
@@ -352,8 +451,8 @@ mod tests {
         result
     }
 
-    fn assert_token_request(request: &Request, form: &str) {
-        assert_eq!(request.line, "POST /2/oauth2/token HTTP/1.1");
+    fn assert_app_request(request: &Request, endpoint: &str, form: &str) {
+        assert_eq!(request.line, format!("POST /2/oauth2/{endpoint} HTTP/1.1"));
         assert_eq!(request.header("authorization"), "Basic Y2xpZW50OnMzY3JldA==");
         assert_eq!(request.header("content-type"), "application/x-www-form-urlencoded");
         assert_eq!(request.body, form);
@@ -363,8 +462,9 @@ mod tests {
         let test_server = TestServer::playing(play).await;
         let verifier = Secret::new("verifier-._~1");
         let result = x(&test_server.url).exchange("code+1/=&", CALLBACK, &verifier, NOW).await;
-        assert_token_request(
+        assert_app_request(
             &test_server.request(),
+            "token",
             "grant_type=authorization_code&code=code%2B1%2F%3D%26&redirect_uri=https%3A%2F%2Frolecall.example\
              %2Fx%2Fcallback&code_verifier=verifier-._%7E1",
         );
@@ -375,16 +475,25 @@ mod tests {
         let test_server = TestServer::playing(play).await;
         let result = x(&test_server.url).refresh(&Secret::new("refresh+1/="), NOW).await;
         let form = "grant_type=refresh_token&refresh_token=refresh%2B1%2F%3D";
-        assert_token_request(&test_server.request(), form);
+        assert_app_request(&test_server.request(), "token", form);
         result
     }
 
-    /// The errors of the five requests for the same response.
-    async fn errors(play: &Play) -> [Option<XError>; 5] {
+    async fn revoke_result(play: &Play) -> Result<(), XError> {
+        let test_server = TestServer::playing(play).await;
+        let result = x(&test_server.url).revoke(&Secret::new("refresh+1/=")).await;
+        assert_app_request(&test_server.request(), "revoke", "token=refresh%2B1%2F%3D");
+        result
+    }
+
+    /// The errors of the seven requests for the same response.
+    async fn errors(play: &Play) -> [Option<XError>; 7] {
         [
             post_result(play).await.err(),
             metrics_result(play).await.err(),
+            clicks_result(play).await.err(),
             account_result(play).await.err(),
+            revoke_result(play).await.err(),
             refresh_result(play).await.err(),
             exchange_result(play).await.err(),
         ]
@@ -440,15 +549,16 @@ mod tests {
     #[tokio::test]
     async fn metrics_are_read_in_their_old_and_new_format() {
         let body = r#"{"data": [
-            {"id": "7", "text": "new", "non_public_metrics": {"url_link_clicks": 5, "impression_count": 9},
+            {"id": "7", "text": "new",
              "public_metrics": {"like_count": 4, "repost_count": 3, "reply_count": 2, "quote_count": 1}},
             {"id": "8", "text": "old", "public_metrics": {"like_count": 1, "retweet_count": 0, "reply_count": -1}},
-            {"text": "nameless"}, 17],
+            {"text": "nameless"}, 17, {"id": "9", "text": "bare"}],
             "errors": [{"value": "12345678901234567890", "parameter": "ids", "resource_type": "tweet",
                         "title": "Not Found Error", "type": "https://api.x.com/2/problems/resource-not-found"}]}"#;
-        let new = Metrics { likes: Some(4), reposts: Some(3), replies: Some(2), link_clicks: Some(5) };
+        let new = Metrics { likes: Some(4), reposts: Some(3), replies: Some(2), link_clicks: None };
         let old = Metrics { likes: Some(1), reposts: Some(0), replies: None, link_clicks: None };
-        let expected = HashMap::from([("7".to_owned(), new), ("8".to_owned(), old)]);
+        let bare = ("9".to_owned(), Metrics::default());
+        let expected = HashMap::from([("7".to_owned(), new), ("8".to_owned(), old), bare]);
         assert_eq!(metrics_result(&Play::json(200, body)).await, Ok(expected));
         for all_deleted in
             [r#"{"errors": [{"value": "7"}]}"#, r#"{"data": null, "errors": []}"#, r#"{"data": []}"#]
@@ -458,10 +568,29 @@ mod tests {
                 Ok(HashMap::new()),
                 "{all_deleted}"
             );
+            assert_eq!(clicks_result(&Play::json(200, all_deleted)).await, Ok(HashMap::new()));
         }
         assert_eq!(metrics_result(&Play::json(200, "{}")).await, Err(UNREADABLE));
+        assert_eq!(clicks_result(&Play::json(200, "{}")).await, Err(UNREADABLE));
         let unsent = x(NOWHERE).metrics(&access(), &["no id".to_owned()]).await;
         assert_eq!(unsent, Ok(HashMap::new()));
+    }
+
+    #[tokio::test]
+    async fn clicks_are_read_of_the_posts_that_x_shows() {
+        let body = r#"{"data": [
+            {"id": "7", "text": "own", "non_public_metrics": {"url_link_clicks": 5, "impression_count": 9}},
+            {"id": "9", "text": "without a link", "non_public_metrics": {"impression_count": 9}}],
+            "errors": [{"resource_id": "8", "field": "non_public_metrics", "title": "Field Authorization Error",
+                        "type": "https://api.x.com/2/problems/not-authorized-for-field"}]}"#;
+        assert_eq!(clicks_result(&Play::json(200, body)).await, Ok(HashMap::from([("7".to_owned(), 5)])));
+        let unsent = x(NOWHERE).link_clicks(&access(), &["no id".to_owned()]).await;
+        assert_eq!(unsent, Ok(HashMap::new()));
+    }
+
+    #[tokio::test]
+    async fn a_token_is_revoked() {
+        assert_eq!(revoke_result(&Play::json(200, r#"{"revoked": true}"#)).await, Ok(()));
     }
 
     #[tokio::test]
@@ -503,8 +632,10 @@ mod tests {
         let problem =
             r#"{"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}"#;
         let refused = XError::Refused("Unauthorized: Unauthorized".to_owned());
-        let [post, metrics, account, refresh, exchange] = errors(&Play::json(401, problem)).await;
-        assert_eq!([post, metrics, account], [const { Some(XError::Unauthorized) }; 3]);
+        let [post, metrics, clicks, account, revoke, refresh, exchange] =
+            errors(&Play::json(401, problem)).await;
+        let unauthorized = [post, metrics, clicks, account, revoke];
+        assert_eq!(unauthorized, [const { Some(XError::Unauthorized) }; 5]);
         assert_eq!([refresh, exchange], [Some(refused.clone()), Some(refused)], "the app was rejected");
         for (status, error) in [(400, "invalid_request"), (400, "invalid_grant"), (401, "invalid_grant")] {
             let body = format!(r#"{{"error": "{error}", "error_description": "the token was invalid"}}"#);
@@ -530,7 +661,6 @@ mod tests {
                 r#"{"title": "Forbidden", "detail": "Not permitted.", "status": 403}"#,
                 "Forbidden: Not permitted.",
             ),
-            (402, r#"{"title": "CreditsDepleted", "account_id": 1}"#, "CreditsDepleted"),
             (400, r#"{"detail": "too\u001b[31m long\n", "errors": [{}]}"#, "too[31m long"),
             (404, "", "404 Not Found"),
             (403, "<html>duplicate</html>", "403 Forbidden"),
@@ -538,6 +668,54 @@ mod tests {
             for error in errors(&Play::json(status, body)).await {
                 assert_eq!(error, Some(XError::Refused(message.to_owned())));
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_x_refuses_to_the_whole_app_does_not_name_the_operators_account() {
+        let depleted = |kind: &str, title: &str| {
+            let detail =
+                "Your enrolled account [1234567890] does not have any credits to fulfill this request.";
+            json!({"title": title, "detail": detail, "type": kind, "account_id": 1_234_567_890}).to_string()
+        };
+        let forbidden = r#"{"title": "Client Forbidden", "required_enrollment": "Appropriate Level of API Access",
+            "reason": "client-not-enrolled", "client_id": "1234567890", "detail": "You must attach the app to a project.",
+            "type": "https://api.twitter.com/2/problems/client-forbidden"}"#;
+        for (status, body) in [
+            (402, depleted("https://api.x.com/2/problems/credits", "CreditsDepleted")),
+            (402, depleted("https://api.x.com/2/problems/credits-depleted", "credits-depleted")),
+            (402, String::new()),
+            (403, forbidden.to_owned()),
+        ] {
+            for error in errors(&Play::json(status, &body)).await {
+                assert_eq!(error, Some(XError::Blocked), "{body}");
+            }
+        }
+        let sentence = "This service may not post to X at present; its administrator has been told";
+        assert_eq!(XError::Blocked.sentence(), sentence);
+    }
+
+    #[tokio::test]
+    async fn a_limit_ends_with_the_last_one_that_is_used_up() {
+        let (soon, day, later) = (1_800_000_900, 1_800_086_400, 1_800_090_000);
+        let limit = |name: &str, remaining: u32, reset: i64| {
+            format!("{name}-limit: 100\r\n{name}-remaining: {remaining}\r\n{name}-reset: {reset}\r\n")
+        };
+        let quarter = |remaining| limit("x-rate-limit", remaining, soon);
+        let app = |remaining| limit("x-app-limit-24hour", remaining, day);
+        let user = |remaining| limit("x-user-limit-24hour", remaining, later);
+        for (headers, expected) in [
+            (quarter(0) + &app(7) + &user(7), soon),
+            (quarter(7) + &app(0) + &user(7), day),
+            (quarter(7) + &app(7) + &user(0), later),
+            (quarter(0) + &app(0), day),
+            (quarter(0) + &app(0) + &user(0), later),
+            // Nothing says which one it is.
+            (quarter(7) + &app(7) + &user(7), soon),
+        ] {
+            let error = post_result(&Play::response(429, &headers, "{}")).await.unwrap_err();
+            let until = Timestamp::from_second(expected).ok();
+            assert_eq!(error, XError::Limited { until }, "{headers}");
         }
     }
 

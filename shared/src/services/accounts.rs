@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::later;
@@ -182,6 +183,16 @@ impl XAccount<'_> {
             connection = self.store.find_x_connection(self.tenant).await?.ok_or(AccountError::Expired)?;
         }
         Err(StoreError::Unavailable("another caller holds the account's lease".to_owned()).into())
+    }
+
+    /// Revokes the tokens of a connection at X, except an access token that has expired.
+    pub async fn revoke(&self, connection: &XConnection) -> Result<(), AccountError> {
+        let refresh = self.keys.decrypt(&connection.refresh, &context(self.tenant, X_REFRESH))?;
+        let access = self.access(connection)?;
+        let revoke_access =
+            async { if connection.expires_at > self.now { self.x.revoke(&access).await } else { Ok(()) } };
+        let (refresh, access) = join(self.x.revoke(&refresh), revoke_access).await;
+        refresh.and(access).map_err(AccountError::X)
     }
 
     /// Fetches new tokens, and stores them before they are used.
