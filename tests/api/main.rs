@@ -101,6 +101,7 @@ mod paging;
 mod passkeys;
 mod pipeline;
 mod policies;
+mod providers;
 mod quick_post;
 mod quota;
 mod races;
