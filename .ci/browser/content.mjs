@@ -7,7 +7,7 @@ export const LONG = {
   location: "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch".repeat(3),
   name: "Wolfeschlegelsteinhausenbergerdorff".repeat(5),
   email: `${"a".repeat(64)}@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(57)}.com`,
-  phone: "+123456789012345",
+  phone: "+493012345678901",
   resume_url: `https://example.com/${"resume".repeat(300)}.pdf`,
 };
 const ODD = '<script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';

@@ -305,6 +305,10 @@ CODES = {"country": ["AT", "br", "De", "US"], "salary_currency": ["CHF", "eur", 
 for name, codes in CODES.items():
     schemathesis.openapi.format(name, strategies.sampled_from(codes))
 
+# Most strings are not phone numbers.
+PHONES = ["+14155552671", "+49 (0)30 901820", "0033 6 12 34 56 78", "tel:+44-20-7946-0958"]
+schemathesis.openapi.format("phone", strategies.sampled_from(PHONES))
+
 
 @schemathesis.hook
 def before_load_schema(context, document):

@@ -234,45 +234,6 @@ async fn an_email_address_is_stored_as_given_and_unique_regardless_of_case() {
 }
 
 #[tokio::test]
-async fn a_phone_number_is_normalized_and_requires_a_country_code() {
-    let api = TestApi::new().await;
-    for (n, (input, kept)) in [
-        ("+14155552671", "+14155552671"),
-        (" +1 (415) 555-2671 ", "+14155552671"),
-        ("+49\u{a0}30/901820", "+4930901820"),
-        ("+44.20.7946.0958", "+442079460958"),
-        ("+1234567", "+1234567"),
-        ("+123456789012345", "+123456789012345"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let mut body = person(&format!("p{n}"));
-        body["phone"] = json!(input);
-        assert_eq!(api.post(CANDIDATES, body).await.expect(201).string("/phone"), kept);
-    }
-    let no_number = "phone must be a phone number with its country code, such as +14155552671";
-    let trunk =
-        "phone must not contain a trunk prefix such as (0): write +49 30 123456 instead of +49 (0)30 123456";
-    for (bad, message) in [
-        ("4155552671", no_number),
-        ("+0123456789", no_number),
-        ("+123456", no_number),
-        ("+1234567890123456", no_number),
-        ("+1415CALLNOW", no_number),
-        ("+", no_number),
-        ("++14155552671", no_number),
-        ("004930901820", "phone must begin with + instead of 00, such as +49 30 123456"),
-        ("+49 (0)30 901820", trunk),
-        ("+44(0) 20 7946 0958", trunk),
-    ] {
-        let mut body = person("jane");
-        body["phone"] = json!(bad);
-        assert_rejected(&api, body, &[message]).await;
-    }
-}
-
-#[tokio::test]
 async fn a_resume_url_must_be_http_or_https() {
     let api = TestApi::new().await;
     for (n, good) in

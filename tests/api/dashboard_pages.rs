@@ -465,7 +465,7 @@ async fn pages_show_values_of_maximum_length() {
     } });
     let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
     let email = format!("{}@{}.example", "a".repeat(64), "b".repeat(60));
-    let jane = json!({ "name": long, "email": email, "phone": "+15550100", "role_id": role });
+    let jane = json!({ "name": long, "email": email, "phone": "+14155550100", "role_id": role });
     let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
     for stage in Stage::ALL {
         browser
@@ -480,6 +480,6 @@ async fn pages_show_values_of_maximum_length() {
     api.patch(&format!("/api/v1/roles/{role}"), json!({ "title": "Renamed" })).await.expect(200);
     assert!(browser.get("/dashboard/postings").await.expect(200).text.contains("Renamed"));
     let page = browser.get(&format!("/dashboard/candidates/{jane}")).await.expect(200);
-    assert!(page.text.contains(&email) && page.text.contains("href=\"tel:+15550100\""));
+    assert!(page.text.contains(&email) && page.text.contains("href=\"tel:+14155550100\""));
     browser.get("/dashboard/roles").await.expect(200);
 }

@@ -378,7 +378,7 @@ async fn filters_that_find_candidates_cannot_be_combined_and_not_be_blank() {
         ("phone=", "phone can't be blank"),
         ("phone=+", "phone can't be blank"),
         ("phone=4155552671", "phone must be a phone number with its country code, such as +14155552671"),
-        ("phone=+0049", "phone must be a phone number with its country code, such as +14155552671"),
+        ("phone=+0049", "phone has too few digits for a number of its country"),
         ("external_id=%20", "external_id can't be blank"),
         ("source=", "source can't be blank"),
         ("tag=%E2%80%8B", "tag can't be blank"),

@@ -99,6 +99,7 @@ mod organization;
 mod outcomes;
 mod paging;
 mod passkeys;
+mod phones;
 mod pipeline;
 mod policies;
 mod providers;

@@ -98,7 +98,7 @@ pub(crate) fn parse(
     // A number that nobody can call is no reason to refuse an application.
     let typed_phone = form.get("phone");
     let phone = Phone::understood(typed_phone, country);
-    let is_in_full = phone.is_some() && typed_phone.parse().ok() == phone;
+    let is_in_full = phone.as_ref().is_some_and(|phone| phone.is_in_full(typed_phone));
     let phone_as_typed = if is_in_full { None } else { TypedPhone::cut(typed_phone) };
     let file_problem = match file {
         Err(error) => Some(refused_file(error)),

@@ -159,7 +159,7 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
             .with(profile.map_or("", |profile| profile.email.as_str())),
         Field::line("phone", "Phone number")
             .of(FieldKind::Line("tel"))
-            .hint("Optional, with the country code: +1 212 555 0123.")
+            .hint("Optional. With the country code, such as +1 212 555 0123, if it is not of the role's or the organization's country.")
             .with(profile.and_then(|profile| profile.phone.as_ref()).map_or("", Phone::as_str)),
         Field::line("resume_url", "Link to a resume")
             .of(FieldKind::Line("url"))

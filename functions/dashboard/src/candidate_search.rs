@@ -1,7 +1,7 @@
 //! The search for candidates.
 
 use shared::http::{Error, MemberRequest, cursor};
-use shared::model::{Candidate, Scalar, SearchQuery, Source, Tag, Value};
+use shared::model::{Candidate, Phone, Scalar, SearchQuery, Source, Tag, Value};
 use shared::store::{CandidateSearch, Listed, Paging};
 
 use crate::lists::{PAGE_SIZE, Place};
@@ -45,7 +45,7 @@ fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
         "source" => return source().into_iter().collect(),
         "tag" => return tag().into_iter().collect(),
         _ if text.contains('@') => text.parse().ok().map(CandidateSearch::Email),
-        _ if is_phone && text.contains('+') => text.parse().ok().map(CandidateSearch::Phone),
+        _ if is_phone && text.contains('+') => Phone::in_query(text).ok().map(CandidateSearch::Phones),
         _ if is_phone => {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             words(digits.trim_start_matches('0'))

@@ -317,7 +317,7 @@ impl Job {
             reference: Reference { tenant, screen: screen.id }.to_string(),
             candidate_id: screen.candidate_id,
             candidate_name: candidate.profile.name.as_str().to_owned(),
-            phone: candidate.profile.phone.map(|phone| phone.as_str().to_owned()),
+            phone: candidate.profile.phone.map(|phone| phone.parsed().as_str().to_owned()),
             organization_name: name.as_str().to_owned(),
             privacy_url: format!("{base_url}/careers/{}/privacy", organization.slug),
             role_id: screen.role_id,

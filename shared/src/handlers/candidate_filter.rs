@@ -2,8 +2,8 @@
 
 use crate::http::{Error, input};
 use crate::id::Id;
-use crate::model::schema::{PHONE_IN_QUERY, string};
-use crate::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value};
+use crate::model::schema::phone_as_typed;
+use crate::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value, non_blank};
 use crate::store::CandidateSearch;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
@@ -56,7 +56,7 @@ impl CandidateFilter {
     /// What candidates are found by, if it is not only the role and the stage.
     pub(super) fn search(self) -> Option<CandidateSearch> {
         let email = self.email.map(|Term(email)| CandidateSearch::Email(email));
-        let phone = self.phone.map(|Term(PhoneTerm(phone))| CandidateSearch::Phone(phone));
+        let phone = self.phone.map(|Term(PhoneTerm(numbers))| CandidateSearch::Phones(numbers));
         let external_id = self.external_id.map(|Term(id)| CandidateSearch::ExternalId(id));
         let source = self.source.map(|Term(source)| CandidateSearch::Source(source));
         let tag = self.tag.map(|Term(tag)| CandidateSearch::Tag(tag));
@@ -78,20 +78,21 @@ impl<T: Value> Value for Term<T> {
     }
 }
 
-/// A phone number in a query.
-struct PhoneTerm(Phone);
+/// A phone number in a query: the numbers that it stands for.
+struct PhoneTerm(Vec<Phone>);
 
 impl Value for PhoneTerm {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        match scalar {
-            Scalar::Word(word) if !word.trim().is_empty() => {
-                Phone::in_query(word).map(|phone| Some(Self(phone)))
-            }
-            scalar => Ok(Phone::read(scalar)?.map(Self)),
-        }
+        let typed = match scalar {
+            Scalar::Text(text) => text,
+            Scalar::Word(word) => *word,
+            _ => return Err("must be a string".to_owned()),
+        };
+        let numbers = non_blank(typed).map(|_| Phone::in_query(typed)).transpose();
+        numbers.map(|numbers| numbers.map(Self)).map_err(|error| error.to_string())
     }
 
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some(PHONE_IN_QUERY)).into()
+        phone_as_typed().into()
     }
 }

@@ -8,8 +8,8 @@ use crate::http::{ApiRequest, Change, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, AuditAction, CandidateRecord, Email, ExternalId, Name, Phone, Profile, Resume, Scalar, Source, Tag,
-    Tags, TouchpointKind, Value, WebAddress,
+    self, AuditAction, CandidateRecord, Email, ExternalId, GivenPhone, Name, Phone, Profile, Resume, Role,
+    Scalar, Source, Tag, Tags, TouchpointKind, Value, WebAddress,
 };
 use crate::services::applying::{Applicant, apply_for};
 use crate::store::Transaction;
@@ -23,7 +23,9 @@ input! {
     pub struct NewCandidate {
         name: required Name,
         email: required Email,
-        phone: optional Phone,
+        /// The phone number as people type it. Without its country code, it is read as one of the role's country, or else of
+        /// the organization's.
+        phone: optional GivenPhone,
         resume_url: optional WebAddress,
         source: optional Source,
         tags: list Tag[Tags::MAX],
@@ -36,12 +38,74 @@ input! {
     pub struct CandidatePatch {
         name: replacement Name,
         email: replacement Email,
-        phone: change Phone,
+        /// The phone number as people type it. Without its country code, it is read as one of the organization's country.
+        phone: change PhoneChange,
         resume_url: change ResumeAddress,
         source: change Source,
         tags: list Tag[Tags::MAX],
         external_id: change ExternalId,
     }
+}
+
+/// A phone number in a PATCH. A client may send back the stored one, even one that could not be stored today.
+struct PhoneChange {
+    text: String,
+    given: Result<GivenPhone, String>,
+}
+
+impl PhoneChange {
+    /// The number, or the current one if this is its text.
+    async fn apply(
+        self,
+        current: Option<Phone>,
+        request: &ApiRequest<CandidatePatch>,
+    ) -> Result<Option<Phone>, Error> {
+        if current.as_ref().is_some_and(|current| current.as_str() == self.text) {
+            return Ok(current);
+        }
+        let given = self.given.map_err(|wrong| Error::Validation(vec![format!("phone {wrong}")]))?;
+        read_phone(request, &given, None).await.map(Some)
+    }
+}
+
+impl Value for PhoneChange {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let text = match scalar {
+            Scalar::Text(text) => text.trim(),
+            Scalar::Word(text) => text.trim(),
+            _ => "",
+        };
+        // Nothing else is stored.
+        let is_e164 =
+            text.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let given = match GivenPhone::read(scalar).transpose() {
+            None => return Ok(None),
+            Some(Err(wrong)) if !is_e164 => return Err(wrong),
+            Some(given) => given,
+        };
+        Ok(Some(Self { text: text.to_owned(), given }))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        GivenPhone::schema()
+    }
+}
+
+/// Reads a phone number. One without a plus is of the country of the role in the request, else of the organization's.
+async fn read_phone<I>(
+    request: &ApiRequest<I>,
+    given: &GivenPhone,
+    role: Option<&Role>,
+) -> Result<Phone, Error> {
+    if let Some(phone) = given.international() {
+        return Ok(phone.clone());
+    }
+    let mut country = role.and_then(|role| role.content.country);
+    if country.is_none() {
+        let settings = request.context.store().find_organization_settings(request.tenant()).await?;
+        country = settings.and_then(|settings| settings.country);
+    }
+    given.in_country(country).map_err(|wrong| Error::Validation(vec![format!("phone {wrong}")]))
 }
 
 /// A resume URL in a PATCH. A client may send back one of our own signed links. They may exceed the maximum length of a
@@ -94,6 +158,15 @@ input! {
 pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
     let NewCandidate { name, email, phone, resume_url, source, tags, external_id, role_id } =
         request.input()?;
+    let store = request.context.store();
+    let role = match role_id {
+        Some(id) => Some(store.find_role(request.tenant(), id).await?.ok_or_else(unknown_role)?),
+        None => None,
+    };
+    let phone = match phone {
+        Some(given) => Some(read_phone(&request, &given, role.as_ref()).await?),
+        None => None,
+    };
     let (resume, tags) =
         (resume_url.map(Resume::Address), tags.map(Tags::of).apply(None).unwrap_or_default());
     let profile = Profile { phone, resume, source, tags, external_id, ..Profile::new(name, email) };
@@ -101,9 +174,7 @@ pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<C
     let address = request.address("candidates", record.candidate.id);
     let source = record.candidate.profile.source.clone().unwrap_or(Source::MANUAL);
     let mut transaction = request.transaction();
-    if let Some(role_id) = role_id {
-        let role =
-            request.context.store().find_role(request.tenant(), role_id).await?.ok_or_else(unknown_role)?;
+    if let Some(role) = role {
         let (applicant, author) = (Applicant::New(record), request.author());
         (record, _) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
     } else {
@@ -140,7 +211,11 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
     let profile = Profile {
         name: patch.name.unwrap_or(current.name),
         email: patch.email.unwrap_or(current.email),
-        phone: patch.phone.apply(current.phone),
+        phone: match patch.phone {
+            Change::Set(phone) => phone.apply(current.phone, &request).await?,
+            Change::Clear => None,
+            Change::Keep => current.phone,
+        },
         resume: match patch.resume_url {
             // If the client sends back the link from a response, the current file is kept.
             Change::Set(ResumeAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
 use super::consent::{Consent, ConsentPurpose};
-use super::contact::{Email, Phone};
+use super::contact::Email;
 use super::legal_hold::LegalHold;
+use super::phone::Phone;
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::{CancelReason, Screen, ScreenStatus};

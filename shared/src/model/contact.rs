@@ -1,16 +1,12 @@
-//! Contact data: e-mail addresses, telephone numbers and URLs, validated when they are received.
+//! E-mail addresses and URLs, validated when they are received.
 
 use std::str::FromStr;
 
 use email_address::{EmailAddress, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rlibphonenumber::{PhoneNumber, PhoneNumberFormat};
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 use url::{Host, Url};
-
-use super::text::is_invisible;
-use super::{Country, Text};
 
 /// The characters that are encoded in a `mailto` URL (RFC 6068, section 2).
 const IN_MAILTO: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
@@ -74,74 +70,6 @@ impl FromStr for Email {
             Ok(_) => Ok(Self(given.to_owned())),
             Err(_) => Err("must be an e-mail address, such as jane@example.com".to_owned()),
         }
-    }
-}
-
-/// A telephone number in E.164 form: `+` and 7 to 15 digits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Phone(String);
-
-impl Phone {
-    /// The number.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Reads a number as people write it: also one without the country code, if it is a number of `country`, or with `00`
-    /// instead of `+`, a trunk prefix, an extension, or the invisible marks that are copied along with a number. Returns
-    /// `None` if that is impossible.
-    pub fn understood(typed: &str, country: Option<Country>) -> Option<Self> {
-        let plain: String = typed.chars().filter(|c| !is_invisible(*c)).collect();
-        let plain = match plain.trim().strip_prefix("00") {
-            Some(rest) => format!("+{rest}"),
-            None => plain,
-        };
-        let region = country.and_then(|country| country.code().parse().ok());
-        // Some countries write the trunk prefix after the country code, too, and in a few of them it is part of the number.
-        let readings = [&plain, &plain.replace("(0)", "")].map(|text| {
-            let number = PhoneNumber::parse(text, region).ok().filter(PhoneNumber::is_valid)?;
-            number.format_as(PhoneNumberFormat::E164).parse().ok()
-        });
-        readings.into_iter().flatten().next().or_else(|| plain.parse().ok())
-    }
-
-    /// Parses a number in a query, where an unescaped `+` arrives as a space.
-    pub fn in_query(given: &str) -> Result<Self, String> {
-        match given.strip_prefix(' ') {
-            Some(rest) if !given.contains('+') => format!("+{rest}").parse(),
-            _ => given.parse(),
-        }
-    }
-}
-
-/// The text in the field of a phone number, as an applicant typed it.
-pub type TypedPhone = Text<100>;
-
-impl FromStr for Phone {
-    type Err = String;
-
-    /// Removes spaces and punctuation, and parses the rest. A zero after a parenthesis, as in `+49 (0)30`, is the prefix
-    /// of calls within the country. It is not part of the number, and only the caller knows what is.
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        let typed: String = given.chars().filter(|c| !c.is_whitespace()).collect();
-        let number: String = typed.chars().filter(|c| !"-–‑.()/".contains(*c)).collect();
-        if number.starts_with("00") {
-            return Err("must begin with + instead of 00, such as +49 30 123456".to_owned());
-        }
-        let digits = number.strip_prefix('+').unwrap_or_default();
-        // E.164 allows at most 15 digits, and no country code begins with 0.
-        if !(7..=15).contains(&digits.len())
-            || !digits.bytes().all(|byte| byte.is_ascii_digit())
-            || digits.starts_with('0')
-        {
-            return Err("must be a phone number with its country code, such as +14155552671".to_owned());
-        }
-        if typed.contains("(0") {
-            let instead = "write +49 30 123456 instead of +49 (0)30 123456";
-            return Err(format!("must not contain a trunk prefix such as (0): {instead}"));
-        }
-        Ok(Self(number))
     }
 }
 
@@ -269,83 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn phone_numbers_are_validated_and_normalized() {
-        for (given, normalized) in [
-            ("+14155552671", "+14155552671"),
-            ("+1 (415) 555-2671", "+14155552671"),
-            ("+49\u{a0}30/901820", "+4930901820"),
-            ("+44.20.7946.0958", "+442079460958"),
-            ("+39 06 6982", "+39066982"),
-        ] {
-            assert_eq!(given.parse::<Phone>().unwrap().as_str(), normalized);
-        }
-        for bad in [
-            "14155552671",
-            "0049 30 901820",
-            "+0123456789",
-            "+123",
-            "+1234567890123456",
-            "+1415555ABCD",
-            "",
-            "+",
-        ] {
-            assert!(bad.parse::<Phone>().is_err(), "{bad}");
-        }
-        for (bad, reason) in [
-            ("+49 (0)30 123456", "trunk prefix"),
-            ("+49(0) 30 123456", "trunk prefix"),
-            ("+44 ( 020) 7946 0958", "trunk prefix"),
-            ("0049 30 901820", "+ instead of 00"),
-            ("00 49 (0)30 901820", "+ instead of 00"),
-            ("(030) 901820", "country code"),
-            ("+49 (0)", "country code"),
-        ] {
-            let message = bad.parse::<Phone>().unwrap_err();
-            assert!(message.contains(reason), "{bad}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_number_is_understood_as_people_write_it() {
-        for (typed, country, number) in [
-            ("0151 23456789", "DE", "+4915123456789"),
-            ("030/901820", "DE", "+4930901820"),
-            ("(415) 555-2671", "US", "+14155552671"),
-            ("1-415-555-2671", "US", "+14155552671"),
-            ("07911 123456", "GB", "+447911123456"),
-            ("06 6982 1234", "IT", "+390669821234"),
-            ("٠١٠ ٠١٢٣ ٤٥٦٧", "EG", "+201001234567"),
-            // Of another country than the role.
-            ("+33 6 12 34 56 78", "DE", "+33612345678"),
-            ("0033 6 12 34 56 78", "US", "+33612345678"),
-            ("+49 (0)151 23456789", "FR", "+4915123456789"),
-            ("00 49 (0)30 901820", "", "+4930901820"),
-            ("+1 (0) 415 555 2671", "", "+14155552671"),
-            ("+39 (0)6 6982 1234", "", "+390669821234"),
-            ("\u{202a}+49 151 23456789\u{202c}", "", "+4915123456789"),
-            ("\u{200e}0151\u{200b} 23456789", "DE", "+4915123456789"),
-            ("+1 415 555 2671 ext. 12", "", "+14155552671"),
-            ("(415) 555-2671 x12", "US", "+14155552671"),
-            ("tel:+49-151-23456789", "", "+4915123456789"),
-            // No network has this number, but the field has always taken it.
-            ("+999 1234567", "", "+9991234567"),
-        ] {
-            let understood = Phone::understood(typed, country.parse().ok());
-            assert_eq!(understood.as_ref().map(Phone::as_str), Some(number), "{typed} {country}");
-        }
-        for (typed, country) in [
-            ("0151 23456789", ""),
-            ("0151", "DE"),
-            ("call me in the evening", "DE"),
-            ("0151 23456789 or 030 901820", "DE"),
-            ("+", ""),
-            ("", "US"),
-        ] {
-            assert_eq!(Phone::understood(typed, country.parse().ok()), None, "{typed} {country}");
-        }
-    }
-
-    #[test]
     fn web_addresses_are_validated() {
         for good in ["https://example.com/cv.pdf", "http://例子.公司/简历?x=1#y", "HTTPS://EXAMPLE.COM"]
         {
@@ -374,8 +225,7 @@ mod tests {
         #[test]
         fn parsing_any_text_never_panics(given in "\\PC{0,300}") {
             let email = given.parse::<Email>().map(|email| (email.normalized(), email.gmail_mailbox()));
-            let _ = (email, given.parse::<Phone>(), given.parse::<WebAddress>());
-            let _ = Phone::understood(&given, "DE".parse().ok());
+            let _ = (email, given.parse::<WebAddress>());
         }
     }
 }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A country or territory of ISO 3166-1.
+/// A country or territory of ISO 3166-1, or one that ISO 3166-1 has no code for and that has telephone numbers of its own:
+/// Kosovo (`XK`, as the EU and CLDR write it), Ascension Island (`AC`) and Tristan da Cunha (`TA`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Country {
     code: &'static str,
@@ -70,7 +71,8 @@ impl<'de> Deserialize<'de> for Country {
 }
 
 /// The codes and names. A withdrawn code must stay, because stored roles may have it.
-const COUNTRIES: [(&str, &str); 249] = [
+const COUNTRIES: [(&str, &str); 252] = [
+    ("AC", "Ascension Island"),
     ("AD", "Andorra"),
     ("AE", "United Arab Emirates"),
     ("AF", "Afghanistan"),
@@ -284,6 +286,7 @@ const COUNTRIES: [(&str, &str); 249] = [
     ("SX", "Sint Maarten"),
     ("SY", "Syria"),
     ("SZ", "Eswatini"),
+    ("TA", "Tristan da Cunha"),
     ("TC", "Turks and Caicos Islands"),
     ("TD", "Chad"),
     ("TF", "French Southern Territories"),
@@ -315,6 +318,7 @@ const COUNTRIES: [(&str, &str); 249] = [
     ("VU", "Vanuatu"),
     ("WF", "Wallis and Futuna"),
     ("WS", "Samoa"),
+    ("XK", "Kosovo"),
     ("YE", "Yemen"),
     ("YT", "Mayotte"),
     ("ZA", "South Africa"),

@@ -34,6 +34,7 @@ mod opening;
 mod organization;
 mod passkey;
 mod password;
+mod phone;
 mod posting;
 mod public_name;
 mod redirect_uri;
@@ -81,7 +82,7 @@ pub use candidate::{
 pub use career_site::{ApplicationLimits, Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
-pub use contact::{Email, Phone, TypedPhone, WebAddress};
+pub use contact::{Email, WebAddress};
 pub use country::Country;
 pub use currency::Currency;
 pub use day::Day;
@@ -106,6 +107,7 @@ pub use organization::{
 };
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
+pub use phone::{GivenPhone, Phone, PhoneError, TypedPhone};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use public_name::is_public_name;
 pub use redirect_uri::RedirectUri;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::consent::ConsentPurpose;
-use super::contact::Phone;
+use super::phone::Phone;
 use crate::id::Id;
 
 /// What forms with a known e-mail address brought. Anyone can enter an address, so it waits until a member accepts or

@@ -2,6 +2,8 @@
 
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
+use super::Phone;
+
 /// White space and invisible characters, for a character class: tab, line ends, `White_Space` and
 /// `Default_Ignorable_Code_Point`.
 macro_rules! blank {
@@ -54,24 +56,14 @@ pub const LINE: &str = concat!(
     trimmed!(),
     "]*$",
 );
-/// The digits of a phone number as entered, with spaces and punctuation. A zero must not follow a parenthesis.
-macro_rules! phone_digits {
-    () => {
-        concat!(
-            r"[\s.()/–‑-]*[1-9]",
-            r"(?:[\s.()/–‑-]*[1-9]|(?:[\s.()/–‑-]*[.)/–‑-])?\s*0){6,14}[\s.()/–‑-]*$",
-        )
-    };
-}
-
-/// The pattern of a phone number as entered.
-pub const PHONE_AS_TYPED: &str = concat!(r"^[\s.()/–‑-]*\+", phone_digits!());
-/// The pattern of a phone number in a query, where an unescaped `+` arrives as a space.
-pub const PHONE_IN_QUERY: &str = concat!(r"^(?:[\s.()/–‑-]*\+| )", phone_digits!());
-
 /// The schema of a string.
 pub fn string() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
+}
+
+/// The schema of a phone number as people type it. Which texts are numbers depends on the numbering plans of all countries.
+pub fn phone_as_typed() -> ObjectBuilder {
+    string().format(Some(SchemaFormat::Custom("phone".to_owned()))).max_length(Some(Phone::MAX_TYPED))
 }
 
 /// The schema of a string in a known format.

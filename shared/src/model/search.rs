@@ -308,7 +308,7 @@ mod tests {
 
     fn profile(name: &str, email: &str, phone: &str) -> Profile {
         let (name, email) = (Name::parse(name).unwrap().unwrap(), email.parse().unwrap());
-        let phone = (!phone.is_empty()).then(|| phone.parse().unwrap());
+        let phone = (!phone.is_empty()).then(|| serde_json::from_value(phone.into()).unwrap());
         Profile { phone, ..Profile::new(name, email) }
     }
 

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::application::Notes;
 use super::candidate::{CandidateRecord, Name};
 use super::consent::SubmittedConsent;
-use super::contact::{Email, Phone, TypedPhone, WebAddress};
+use super::contact::{Email, WebAddress};
 use super::offered::{Offered, OfferedConsent};
+use super::phone::{Phone, TypedPhone};
 use super::{Application, Profile, Resume, ResumeFile};
 use crate::id::Id;
 

@@ -6,11 +6,11 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
+use super::schema::{LINE, LINES, integer, phone_as_typed, string};
 use super::value::parsed;
 use super::{
-    Country, Currency, Email, EndpointUrl, FeedPosition, Phone, RedirectUri, Salary, Scalar, SearchQuery,
-    Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
+    Country, Currency, Email, EndpointUrl, FeedPosition, GivenPhone, Phone, RedirectUri, Salary, Scalar,
+    SearchQuery, Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
 };
 use crate::id::Id;
 
@@ -120,13 +120,13 @@ codes! {
     Currency: "^[A-Za-z]{3}$";
 }
 
-impl Value for Phone {
+impl Value for GivenPhone {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         parsed(scalar)
     }
 
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some(PHONE_AS_TYPED)).into()
+        phone_as_typed().into()
     }
 }
 
@@ -178,7 +178,7 @@ schemas! {
     // `idn-email` allows all scripts; `email` allows only ASCII.
     Email: string().format(Some(SchemaFormat::Custom("idn-email".to_owned()))).max_length(Some(Self::MAX));
     Id: integer(1).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Self::MAX));
-    Phone: string().pattern(Some(r"^\+[1-9][0-9]{6,14}$"));
+    Phone: string().pattern(Some(r"^\+[1-9][0-9]{5,14}$"));
     RedirectUri: string().pattern(Some(REDIRECT_URI)).max_length(Some(Self::MAX));
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{CandidateGroup, Key};
 use super::list::Range;
+use super::partition::padded;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
 use crate::model::{
@@ -22,8 +23,8 @@ use crate::model::{
 pub enum CandidateSearch {
     /// The e-mail address, regardless of case.
     Email(Email),
-    /// The phone number.
-    Phone(Phone),
+    /// One of these phone numbers.
+    Phones(Vec<Phone>),
     /// The identifier in a system of the client.
     ExternalId(ExternalId),
     /// The source, regardless of case.
@@ -160,7 +161,7 @@ impl Store {
         search: &CandidateSearch,
         page: &Paging,
     ) -> Result<Listed<Candidate>, StoreError> {
-        let group = match search {
+        let groups = match search {
             CandidateSearch::Email(email) => {
                 return self.find_claimed(tenant, keys::email(tenant, email)).await;
             }
@@ -171,13 +172,37 @@ impl Store {
                 let Listed { items, next } = self.search_index(tenant, query, page).await?;
                 return Ok(Listed { items: self.find_candidates(tenant, &items).await?, next });
             }
-            CandidateSearch::Phone(phone) => CandidateGroup::of_phone(tenant, phone),
-            CandidateSearch::Source(source) => CandidateGroup::of_source(tenant, &folded(source)),
-            CandidateSearch::Tag(tag) => CandidateGroup::of_tag(tenant, &CaseFolded::of(tag.as_str())),
+            CandidateSearch::Phones(phones) => {
+                phones.iter().map(|phone| CandidateGroup::of_phone(tenant, phone)).collect()
+            }
+            CandidateSearch::Source(source) => vec![CandidateGroup::of_source(tenant, &folded(source))],
+            CandidateSearch::Tag(tag) => vec![CandidateGroup::of_tag(tenant, &CaseFolded::of(tag.as_str()))],
         };
-        let Listed { items, next }: Listed<Reference> = self.read_page(&group.partition(), page).await?;
-        let ids: Vec<_> = items.into_iter().map(|Reference { id }| id).collect();
-        Ok(Listed { items: self.find_candidates(tenant, &ids).await?, next })
+        let Listed { items, next } = self.read_groups(groups, page).await?;
+        Ok(Listed { items: self.find_candidates(tenant, &items).await?, next })
+    }
+
+    /// A page of the candidates who are in one of the groups, newest first.
+    async fn read_groups(
+        &self,
+        groups: Vec<CandidateGroup>,
+        page: &Paging,
+    ) -> Result<Listed<Id>, StoreError> {
+        let (mut found, mut next) = (BTreeSet::new(), None);
+        for group in groups {
+            let read: Listed<Reference> = self.read_page(&group.partition(), page).await?;
+            found.extend(read.items.into_iter().map(|Reference { id }| id));
+            // What is older than the end of one page comes with the next page of all.
+            next = next.max(read.next);
+        }
+        let is_read = |id: &Id| next.as_ref().is_none_or(|next| padded(*id) >= *next);
+        let mut items: Vec<_> = found.into_iter().rev().filter(is_read).collect();
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        if items.len() > limit {
+            items.truncate(limit);
+            next = items.last().map(|id| padded(*id));
+        }
+        Ok(Listed { items, next })
     }
 
     /// The candidate with a claim, as a list of at most one.

@@ -213,8 +213,8 @@ fn optional(mut schema: Value) -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use shared::model::schema::{LINE, PHONE_IN_QUERY};
-    use shared::model::{Lines, Phone, Text, non_blank};
+    use shared::model::schema::LINE;
+    use shared::model::{Lines, Text, non_blank};
 
     /// Text of characters from every class that the rules distinguish.
     fn any_text() -> impl Strategy<Value = String> {
@@ -239,16 +239,6 @@ mod tests {
             prop_assert_eq!(matches(LINES, &text), is_lines);
             prop_assert_eq!(matches(BLANK, &text), is_blank);
             prop_assert_eq!(matches(LINES_OR_BLANK, &text), is_lines || is_blank);
-        }
-
-        #[test]
-        fn the_patterns_of_phone_numbers_are_exact(
-            text in "[+( ]?[0-9() ./–-]{0,4}[+1-9][0-9()( ./–-]{4,20}",
-        ) {
-            let pattern = schema::<Phone>()["pattern"].clone();
-            prop_assert_eq!(matches(pattern.as_str().unwrap(), &text), text.parse::<Phone>().is_ok());
-            let in_query = Phone::in_query(&text);
-            prop_assert_eq!(matches(PHONE_IN_QUERY, &text), in_query.is_ok());
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) const TOOL: Tool = Tool {
         schema::input::<Arguments>(&[
             ("name", "The full name"),
             ("email", "The e-mail address"),
-            ("phone", "With its country code, such as +1 415 555 2671"),
+            ("phone", "Such as +1 415 555 2671, or as the role's country writes it"),
             ("resume_url", "The address of the resume"),
             ("source", "Where the candidate came from"),
             ("tags", "At most 20"),

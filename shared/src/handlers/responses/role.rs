@@ -31,7 +31,7 @@ pub struct Role {
     pub description: Option<LongText>,
     /// A city, a state or the word Remote.
     pub location: Option<Location>,
-    /// The country: an ISO 3166-1 alpha-2 code such as `DE`.
+    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`.
     pub country: Option<Country>,
     /// Where the work is done. If no policy was given, the location `Remote` in any case means `remote`.
     pub remote_policy: Option<RemotePolicy>,
@@ -119,7 +119,7 @@ input! {
         department: change Department,
         description: change LongText,
         location: change Location,
-        /// The country: an ISO 3166-1 alpha-2 code such as `DE`, in any case.
+        /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`, in any case.
         country: change Country,
         remote_policy: change RemotePolicy,
         employment_type: change EmploymentType,
