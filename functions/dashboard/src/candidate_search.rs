@@ -7,7 +7,7 @@ use shared::store::{CandidateSearch, Listed, Paging};
 use crate::lists::{PAGE_SIZE, Place};
 
 /// Finds candidates, and returns them with the signed position where the next page begins. Where the text looks like an
-/// e-mail address or a phone number and finds nobody, it is also looked for in names. A position of another search, or one
+/// e-mail address and finds nobody, it is also looked for in names. A position of another search, or one
 /// that is no longer valid, returns 400.
 pub(crate) async fn find(
     request: &MemberRequest,
@@ -21,7 +21,7 @@ pub(crate) async fn find(
     let page = Paging { limit: PAGE_SIZE, before: place.before().map(open).transpose()? };
     let mut found = Listed { items: Vec::new(), next: None };
     for search in searches(by, text) {
-        found = store.search_candidates(tenant, &search, &page).await?;
+        found = store.search_candidates(request.organization(), &search, &page).await?;
         if !found.items.is_empty() || found.next.is_some() {
             break;
         }
@@ -40,16 +40,10 @@ fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
     let source = || Source::read(&Scalar::Word(text)).ok().flatten().map(CandidateSearch::Source);
     let tag = || Tag::parse(text).ok().flatten().map(CandidateSearch::Tag);
     let words = |text: &str| text.parse::<SearchQuery>().ok().map(CandidateSearch::Words);
-    let is_phone = text.chars().all(|c| c.is_ascii_digit() || " +-().\u{a0}/".contains(c));
     let first = match by {
         "source" => return source().into_iter().collect(),
         "tag" => return tag().into_iter().collect(),
         _ if text.contains('@') => text.parse().ok().map(CandidateSearch::Email),
-        _ if is_phone && text.contains('+') => Phone::in_query(text).ok().map(CandidateSearch::Phones),
-        _ if is_phone => {
-            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-            words(digits.trim_start_matches('0'))
-        }
         _ => None,
     };
     first.into_iter().chain(words(text)).collect()

@@ -46,7 +46,8 @@ pub async fn list(
     let candidates = match search {
         None => store.list_candidates(tenant, role_id, stage, &page).await?,
         Some(search) => {
-            let Listed { items, next } = store.search_candidates(tenant, &search, &page).await?;
+            let Listed { items, next } =
+                store.search_candidates(request.organization(), &search, &page).await?;
             Listed { items: items.into_iter().map(|candidate| (candidate, None)).collect(), next }
         }
     };

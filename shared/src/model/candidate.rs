@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
 use super::consent::{Consent, ConsentPurpose};
 use super::contact::Email;
+use super::index_form::IndexForm;
 use super::legal_hold::LegalHold;
 use super::phone::Phone;
 use super::resume::Resume;
@@ -127,6 +128,9 @@ pub struct CandidateRecord {
     /// When the last legal hold was lifted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_lifted_at: Option<Timestamp>,
+    /// The form of the candidate's entries in the search index.
+    #[serde(default, skip_serializing_if = "IndexForm::is_first")]
+    pub index_form: IndexForm,
     /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
@@ -249,6 +253,7 @@ impl CandidateRecord {
             recorded_consents: 0,
             legal_hold: None,
             hold_lifted_at: None,
+            index_form: IndexForm::NEWEST,
             version: 1,
         }
     }
@@ -258,11 +263,20 @@ impl CandidateRecord {
         self.applications.iter().find(|application| application.role.id == role)
     }
 
-    /// Replaces the profile.
+    /// Replaces the profile, and with it the candidate's entries in the search index.
     #[must_use]
     pub fn edit(mut self, profile: Profile, now: Timestamp) -> Self {
         self.candidate.profile = profile;
+        self.index_form = IndexForm::NEWEST;
         self.without_moot_offers().updated(now)
+    }
+
+    /// The record as this release writes it, if an earlier release has written it differently. What clients see stays the
+    /// same, so it is no change of the candidate.
+    #[must_use]
+    pub fn rewritten(&self) -> Option<Self> {
+        let newest = Self { index_form: IndexForm::NEWEST, version: self.version + 1, ..self.clone() };
+        (self.index_form != IndexForm::NEWEST).then_some(newest)
     }
 
     /// Adds an application for a role.

@@ -24,6 +24,7 @@ mod folding;
 mod gate_hash;
 mod grant;
 mod hiring_stats;
+mod index_form;
 mod legal_hold;
 mod logo;
 mod member;
@@ -95,6 +96,7 @@ pub use grant::{
     PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
+pub use index_form::IndexForm;
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::index_form::IndexForm;
 use super::string_enum::string_enum;
 use super::{Country, Email, Slug, Text, TimeZoneName};
 use crate::id::Id;
@@ -61,6 +62,9 @@ pub struct Organization {
     pub plan: Plan,
     /// Whether the organization is suspended. If it is, its credentials are rejected with 403.
     pub suspended: bool,
+    /// The form of the oldest entries in the search index of candidates. A search also asks for this one.
+    #[serde(default, skip_serializing_if = "IndexForm::is_first")]
+    pub index_form: IndexForm,
 }
 
 /// The settings of an organization in one mode that several features share.

@@ -52,7 +52,7 @@ impl Transaction {
         self.put(list_item(self.tenant, &record.candidate)?)?;
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
-        self.replace_index(None, Some(&record.candidate))?;
+        self.replace_index(None, Some(record))?;
         self.replace_retention_start(id, None, record.retention_start())?;
         self.count_new_person(&record.candidate);
         self.insert_applications(id, past.iter().map(|(version, _)| &*version.applications))?;
@@ -83,7 +83,7 @@ impl Transaction {
             self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
             self.delete(keys::email(self.tenant, &old.profile.email));
         }
-        self.replace_index(Some(old), Some(new))?;
+        self.replace_index(Some(before), Some(after))?;
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
         self.replace_applications(new.id, &before.applications, &after.applications)?;
         if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {

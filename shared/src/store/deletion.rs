@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit;
-use super::finding::index_keys;
+use super::finding::keys_outside_the_index;
 use super::keys::{self, GATE_SHARDS, Key, Partition, TaskPartition};
 use super::list::Range;
 use super::tasks::Task;
@@ -149,7 +149,7 @@ impl Deletion<'_> {
     /// which comes first in the partition.
     async fn delete_candidate(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
         let partition = keys::candidate_partition(self.tenant, candidate.id);
-        let mut found = index_keys(self.tenant, candidate)?;
+        let mut found = keys_outside_the_index(self.tenant, candidate);
         found.push(keys::email(self.tenant, &candidate.profile.email));
         loop {
             let (items, _) = self.store.query(&partition, BATCH / 2, Range::Before(None)).await?;

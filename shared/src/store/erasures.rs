@@ -80,7 +80,7 @@ impl Transaction {
         self.record([recording::erased_candidate(erased)]);
         self.delete(keys::candidate(tenant, id));
         self.delete(keys::email(tenant, &before.candidate.profile.email));
-        self.replace_index(Some(&before.candidate), None)?;
+        self.replace_index(Some(before), None)?;
         self.replace_retention_start(id, before.retention_start(), None)?;
         self.put(item::write(&erased.erasure, keys::erased_candidate(tenant, id), None)?)?;
         self.put(item::write(&Reference { id }, keys::unfinished_erasure(tenant, id), None)?)?;

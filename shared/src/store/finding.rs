@@ -14,8 +14,8 @@ use super::partition::padded;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
 use crate::model::{
-    Candidate, CaseFolded, Email, ExternalId, IndexPosition, Phone, Profile, SearchQuery, SearchWords,
-    Source, Tag, Tenant,
+    Candidate, CandidateRecord, CaseFolded, Email, ExternalId, IndexForm, IndexPosition, Organization, Phone,
+    Profile, SearchQuery, SearchWords, Source, Tag, Tenant,
 };
 
 /// What candidates are found by.
@@ -46,6 +46,9 @@ pub(super) struct Reference {
 pub(super) struct WordEntry {
     /// The text of the [`IndexPosition`].
     sk: String,
+    /// The form of the words.
+    #[serde(default, skip_serializing_if = "IndexForm::is_first")]
+    index_form: IndexForm,
     /// All words of the candidate.
     words: SearchWords,
 }
@@ -62,6 +65,8 @@ impl WordEntry {
 /// The maximum number of queries for a page of a search. With the gate and the batch of candidates, a search makes four
 /// calls.
 const MAX_QUERIES: usize = 2;
+/// The maximum number of queries for a page while nobody is found. Such a page is empty only if more would have to be read.
+const MAX_QUERIES_FOR_ANYBODY: usize = 4;
 /// The maximum number of entries that are read for a page of a search with several words.
 const MAX_ENTRIES: usize = 300;
 /// The number of entries that the first query for such a page reads.
@@ -77,15 +82,14 @@ impl Transaction {
     /// and external id.
     pub(super) fn replace_index(
         &mut self,
-        before: Option<&Candidate>,
-        after: Option<&Candidate>,
+        before: Option<&CandidateRecord>,
+        after: Option<&CandidateRecord>,
     ) -> Result<(), StoreError> {
-        let (old, new) = (before.map(|before| &before.profile), after.map(|after| &after.profile));
-        if old == new {
+        if before.map(indexed) == after.map(indexed) {
             return Ok(());
         }
-        let entries = |candidate: Option<&Candidate>| match candidate {
-            Some(candidate) => entries(self.tenant, candidate),
+        let entries = |record: Option<&CandidateRecord>| match record {
+            Some(record) => entries(self.tenant, record),
             None => Ok(Vec::new()),
         };
         let (old_entries, new_entries) = (entries(before)?, entries(after)?);
@@ -99,11 +103,11 @@ impl Transaction {
                 self.put(entry.1)?;
             }
         }
-        let (old, new) =
-            [old, new].map(|profile| profile.and_then(|profile| profile.external_id.as_ref())).into();
+        let (old, new) = [before, after].map(|record| record?.candidate.profile.external_id.as_ref()).into();
         if old != new {
-            if let (Some(new), Some(Candidate { id, .. })) = (new, after) {
-                let claim = item::write(&Reference { id: *id }, keys::external_id(self.tenant, new), None)?;
+            if let (Some(new), Some(CandidateRecord { candidate, .. })) = (new, after) {
+                let id = candidate.id;
+                let claim = item::write(&Reference { id }, keys::external_id(self.tenant, new), None)?;
                 self.insert_claim(UniqueField::ExternalId, claim);
             }
             if let Some(old) = old {
@@ -114,32 +118,43 @@ impl Transaction {
     }
 }
 
-/// The keys of the items that a candidate is found by, except the claim on the e-mail address.
-pub(super) fn index_keys(tenant: Tenant, candidate: &Candidate) -> Result<Vec<Key>, StoreError> {
-    let mut keys: Vec<_> = entries(tenant, candidate)?.into_iter().map(|(key, _)| key).collect();
-    keys.extend(candidate.profile.external_id.as_ref().map(|id| keys::external_id(tenant, id)));
-    Ok(keys)
+/// What the entries of a candidate depend on.
+const fn indexed(record: &CandidateRecord) -> (&Profile, IndexForm) {
+    (&record.candidate.profile, record.index_form)
+}
+
+/// The keys of the items that a candidate is found by, except the claim on the e-mail address and the search index, which is
+/// one partition.
+pub(super) fn keys_outside_the_index(tenant: Tenant, candidate: &Candidate) -> Vec<Key> {
+    let external_id = candidate.profile.external_id.iter().map(|id| keys::external_id(tenant, id));
+    groups(tenant, &candidate.profile).map(|group| group.entry(candidate.id)).chain(external_id).collect()
 }
 
 /// The entries of a candidate in the search index and in the lists by phone number, mailbox, source and tag.
-fn entries(tenant: Tenant, candidate: &Candidate) -> Result<Vec<(Key, Item)>, StoreError> {
-    let Candidate { id, ref profile, .. } = *candidate;
-    let words = SearchWords::of(profile);
+fn entries(tenant: Tenant, record: &CandidateRecord) -> Result<Vec<(Key, Item)>, StoreError> {
+    let CandidateRecord { candidate: Candidate { id, ref profile, .. }, index_form, .. } = *record;
+    let words = SearchWords::of(profile, index_form);
     let mut entries = Vec::new();
     for word in words.iter() {
         let key = keys::word(tenant, IndexPosition { word, id });
-        let entry = WordEntry { sk: key.sk.clone(), words: words.clone() };
+        let entry = WordEntry { sk: key.sk.clone(), index_form, words: words.clone() };
         entries.push((key.clone(), item::write(&entry, key, None)?));
     }
-    let phone = profile.phone.iter().map(|phone| CandidateGroup::of_phone(tenant, phone));
-    let mailbox = profile.email.gmail_mailbox().map(|mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
-    let source = profile.source.iter().map(|source| CandidateGroup::of_source(tenant, &folded(source)));
-    let tags = profile.tags.folded().map(|tag| CandidateGroup::of_tag(tenant, &tag));
-    for group in phone.chain(mailbox).chain(source).chain(tags) {
+    for group in groups(tenant, profile) {
         let key = group.entry(id);
         entries.push((key.clone(), item::write(&Reference { id }, key, None)?));
     }
     Ok(entries)
+}
+
+/// The lists by phone number, mailbox, source and tag that a candidate is in.
+fn groups(tenant: Tenant, profile: &Profile) -> impl Iterator<Item = CandidateGroup> {
+    let phone = profile.phone.iter().map(move |phone| CandidateGroup::of_phone(tenant, phone));
+    let mailbox =
+        profile.email.gmail_mailbox().map(move |mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
+    let source = profile.source.iter().map(move |source| CandidateGroup::of_source(tenant, &folded(source)));
+    let tags = profile.tags.folded().map(move |tag| CandidateGroup::of_tag(tenant, &tag));
+    phone.chain(mailbox).chain(source).chain(tags)
 }
 
 fn folded(source: &Source) -> CaseFolded {
@@ -157,10 +172,11 @@ impl Store {
     /// first. The claims on e-mail addresses and external ids are read consistently, everything else eventually.
     pub async fn search_candidates(
         &self,
-        tenant: Tenant,
+        organization: &Organization,
         search: &CandidateSearch,
         page: &Paging,
     ) -> Result<Listed<Candidate>, StoreError> {
+        let tenant = organization.tenant();
         let groups = match search {
             CandidateSearch::Email(email) => {
                 return self.find_claimed(tenant, keys::email(tenant, email)).await;
@@ -169,7 +185,7 @@ impl Store {
                 return self.find_claimed(tenant, keys::external_id(tenant, id)).await;
             }
             CandidateSearch::Words(query) => {
-                let Listed { items, next } = self.search_index(tenant, query, page).await?;
+                let Listed { items, next } = self.search_index(organization, query, page).await?;
                 return Ok(Listed { items: self.find_candidates(tenant, &items).await?, next });
             }
             CandidateSearch::Phones(phones) => {
@@ -249,20 +265,21 @@ impl Store {
     /// A page of the results of a search in the index.
     async fn search_index(
         &self,
-        tenant: Tenant,
+        organization: &Organization,
         query: &SearchQuery,
         page: &Paging,
     ) -> Result<Listed<Id>, StoreError> {
         let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        let index = keys::words(tenant);
+        let index = keys::words(organization.tenant());
         let mut after = page.before.clone();
-        let mut prefixes = match &after {
-            Some(after) => query.prefixes_from(after),
-            None => query.prefixes(),
-        };
+        let plan = SearchPlan::of(query, organization.index_form, after.as_deref());
+        let mut prefixes = plan.remaining.as_slice();
         let (mut found, mut last_found) = (Vec::new(), None);
         let (mut entries, mut bytes) = (0, 0);
-        for _ in 0..MAX_QUERIES {
+        for made in 0..plan.queries_for_anybody() {
+            if made >= plan.queries && !found.is_empty() {
+                break;
+            }
             let Some((prefix, rest)) = prefixes.split_first() else { break };
             let count = match limit - found.len() {
                 0 => break,
@@ -280,7 +297,7 @@ impl Store {
                 (entries, bytes) = (entries + 1, bytes + entry.size());
                 let position = IndexPosition::parse(&entry.sk)
                     .ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))?;
-                if query.listed_at(&entry.words) != Some(position.word) {
+                if query.listed_at(&entry.words, entry.index_form) != Some(position.word) {
                     continue;
                 }
                 if found.len() == limit {
@@ -296,6 +313,36 @@ impl Store {
         }
         let next = prefixes.first().map(|prefix| after.unwrap_or_else(|| prefix.clone()));
         Ok(Listed { items: found, next })
+    }
+}
+
+/// What a page of a search reads.
+struct SearchPlan {
+    /// The prefixes whose entries are still to be read, the first of them after the position of the page.
+    remaining: Vec<String>,
+    /// The maximum number of queries once somebody is found.
+    queries: usize,
+}
+
+impl SearchPlan {
+    /// The plan for a page after a position, in an index whose oldest entries have the form `oldest`.
+    fn of(query: &SearchQuery, oldest: IndexForm, after: Option<&str>) -> Self {
+        let mut prefixes = query.prefixes(oldest);
+        if after.is_some_and(|after| SearchQuery::prefixes_from(&prefixes, after).is_empty()) {
+            // The index was rebuilt after the page before, whose entries had an older form.
+            prefixes = query.prefixes(IndexForm::First);
+        }
+        let remaining = match after {
+            Some(after) => SearchQuery::prefixes_from(&prefixes, after).to_vec(),
+            None => prefixes.clone(),
+        };
+        let asks_older_forms = prefixes.len() > query.prefixes(IndexForm::NEWEST).len();
+        Self { remaining, queries: MAX_QUERIES + usize::from(asks_older_forms) }
+    }
+
+    /// The maximum number of queries while nobody is found.
+    const fn queries_for_anybody(&self) -> usize {
+        self.queries + MAX_QUERIES_FOR_ANYBODY - MAX_QUERIES
     }
 }
 

@@ -14,8 +14,8 @@ use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, i
 use crate::id::Id;
 use crate::model::{
     ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData,
-    EventType, Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Slug, SubjectType,
-    TaskKind, Tenant, Text,
+    EventType, IndexForm, Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Slug,
+    SubjectType, TaskKind, Tenant, Text,
 };
 
 /// The values of an organization that most requests do not need.
@@ -149,7 +149,14 @@ impl Store {
                 continue;
             }
             let organization = |mode, slug| NamedOrganization {
-                organization: Organization { id, mode, slug, plan, suspended: false },
+                organization: Organization {
+                    id,
+                    mode,
+                    slug,
+                    plan,
+                    suspended: false,
+                    index_form: IndexForm::NEWEST,
+                },
                 name: name.clone(),
                 settings: OrganizationSettings::default(),
                 created_at: now,

@@ -143,6 +143,7 @@ impl CandidateExport {
             recorded_consents: _,
             legal_hold,
             hold_lifted_at,
+            index_form: _,
             version: _,
         } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
