@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
-use shared::model::Mode;
+use shared::model::{IndexForm, Mode, Name, Profile, SearchQuery, SearchWords};
 use tests::interceptor::RecordedCall;
 use tests::{ACME, GLOBEX, Response, TestApi, engine, tenant};
 use url::form_urlencoded::byte_serialize;
@@ -271,6 +271,28 @@ async fn names_in_many_scripts_are_found_by_what_a_person_types() {
     }
 }
 
+/// Each row of the table in the guide has names that a query finds, and names that it does not find.
+#[test]
+fn the_guide_says_what_finds_names_in_each_script() {
+    let guide = std::fs::read_to_string(tests::project("functions/README.md")).unwrap();
+    let rows = guide.split_once("| Script | Found |").unwrap().1.lines().skip(2);
+    let mut examples = 0;
+    for row in rows.take_while(|row| row.starts_with('|')) {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        for (cell, is_expected) in [(cells[2], true), (cells[3], false)] {
+            for example in cell.split(", ").filter(|example| !example.is_empty()) {
+                let (given, name) = example.strip_prefix('`').unwrap().split_once("`: ").unwrap();
+                let profile = Profile::new(Name::parse(name).unwrap().unwrap(), "x@x.yz".parse().unwrap());
+                let words = SearchWords::of(&profile, IndexForm::NEWEST);
+                let is_found = given.parse::<SearchQuery>().unwrap().matches(&words);
+                assert_eq!(is_found, is_expected, "{given} and {name}");
+                examples += 1;
+            }
+        }
+    }
+    assert!(examples > 50, "{examples}");
+}
+
 #[tokio::test]
 async fn a_search_covers_the_name_the_email_address_and_the_phone_number() {
     let api = TestApi::new().await;
@@ -298,6 +320,32 @@ async fn a_search_covers_the_name_the_email_address_and_the_phone_number() {
     }
     for query in ["oe", "jane x", "71", "415", "ompany", "linkedin"] {
         assert_eq!(found(&api, "q", query).await, [0; 0], "{query}");
+    }
+}
+
+/// Four calls make a page, and up to six while nobody is found.
+#[tokio::test]
+async fn the_first_page_has_somebody_if_there_is_anybody() {
+    let api = TestApi::new().await;
+    let phone = create(&api, json!({ "name": "Jane", "phone": "+4915112345678" })).await;
+    let name = create(&api, json!({ "name": "Ase Mueller" })).await;
+    for (query, expected, calls) in [
+        ("+49 151 12345678", phone, 4),
+        ("+49 (0)151 12345678", phone, 4),
+        ("0151 12345678", phone, 4),
+        ("(0151) 12345678", phone, 4),
+        ("0049 151 12345678", phone, 4),
+        ("tel:+4915112345678", phone, 4),
+        ("٠١٥١ ١٢٣٤٥٦٧٨", phone, 4),
+        ("5678", phone, 4),
+        // Nobody has the words `asemuller`, `aasemueller` and `muller`.
+        ("åse-müller", name, 6),
+    ] {
+        api.dynamodb.take_calls();
+        let page = api.get(&list("q", query)).await.expect(200);
+        assert_eq!(field(&page, "id"), [expected], "{query}");
+        let made = api.dynamodb.take_calls().len();
+        assert!(made <= calls, "{query}: {made} calls");
     }
 }
 

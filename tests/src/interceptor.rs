@@ -283,6 +283,9 @@ impl Intercept for ReturnConsumedCapacity {
         {
             let members =
                 request.body().bytes().and_then(|body| body.strip_suffix(b"}")).expect("a JSON object");
+            if String::from_utf8_lossy(members).contains("\"ReturnConsumedCapacity\"") {
+                return Ok(());
+            }
             let body = [members, br#","ReturnConsumedCapacity":"TOTAL"}"#].concat();
             request.headers_mut().insert("content-length", body.len().to_string());
             *request.body_mut() = SdkBody::from(body);

@@ -47,6 +47,7 @@ use cli::{
     OrganizationCommand, PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
     WebhookCommand,
 };
+use maintenance::Work;
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
 pub async fn run(
@@ -207,9 +208,12 @@ async fn execute(
 async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<String, CommandError> {
     Ok(match operation {
         Operation::Smoke(smoke) => render(json, &smoke::run(&smoke).await?),
-        Operation::Verify(selection) => render(json, &maintenance::run(admin, &selection, false).await?),
+        Operation::Verify(selection) => {
+            render(json, &maintenance::run(admin, &selection, Work::Verify).await?)
+        }
         Operation::Rebuild { selection, preview } => {
-            render(json, &maintenance::run(admin, &selection, !preview).await?)
+            let work = if preview { Work::Preview } else { Work::Rebuild };
+            render(json, &maintenance::run(admin, &selection, work).await?)
         }
         Operation::Quarantine(command) => return quarantined(command, json, admin).await,
         Operation::Webhook(command) => return webhook(command, json, admin).await,

@@ -6,6 +6,7 @@ mod maintenance;
 mod operations;
 mod personal_data;
 mod resealing;
+mod rewriting;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

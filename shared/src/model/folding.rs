@@ -191,6 +191,9 @@ fn in_one_encoding(text: String) -> String {
         ("\u{9A4}\u{9CD}\u{200D}", "\u{9CE}"),
         // The Malayalam vowel au in the old and in the new orthography.
         ("\u{D46}\u{D57}", "\u{D57}"),
+        // The Tamil syllable shri with either letter, and the Marathi vowel ae as a letter with a sign.
+        ("\u{BB6}\u{BCD}\u{BB0}\u{BC0}", "\u{BB8}\u{BCD}\u{BB0}\u{BC0}"),
+        ("\u{905}\u{945}", "\u{972}"),
         // Thai and Lao ae, typed as e twice.
         ("\u{E40}\u{E40}", "\u{E41}"),
         ("\u{EC0}\u{EC0}", "\u{EC1}"),
@@ -399,7 +402,7 @@ const fn joins_parts(c: char) -> bool {
 const fn is_invisible(c: char) -> bool {
     matches!(
         c,
-        '\u{AD}' | '\u{61C}' | '\u{640}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
+        '\u{AD}' | '\u{61C}' | '\u{640}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
             | '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2064}'
             | '\u{2066}'..='\u{206F}' | '\u{FEFF}'
     )
@@ -465,13 +468,14 @@ mod tests {
             ("किरण शर्मा", "किरण शर्मा"),
             ("ज़ाकिर ज\u{93C}ाकिर", "जाकिर जाकिर"),
             ("শরৎ শরত\u{9CD}\u{200D} রায়", "শরৎ শরৎ রায"),
-            ("கே\u{200C}", "கே"),
+            ("கே\u{200C} ஶ்ரீதர் ஸ்ரீதர்", "கே ஸ்ரீதர் ஸ்ரீதர்"),
+            ("अ\u{945}लन ॲलन", "ॲलन ॲलन"),
             ("හේ ශ්\u{200D}රී", "හේ ශ්රී"),
             ("രാജന\u{D4D}\u{200D} കൌശിക്", "രാജൻ കൗശിക്"),
             ("สมชาย แก้ว เเก้ว", "สมชาย แก้ว แก้ว"),
             ("ອານຸວົງ", "ອານຸວົງ"),
             ("အောင် ဇော့", "အောင် ဇော့"),
-            ("សុខា", "សុខា"),
+            ("សុខា ស\u{17B4}", "សុខា ស"),
             ("བསྟན་འཛིན", "བསྟན འཛིན"),
             ("\u{93F}क", "क"),
             // Letters whose stroke, hook or form is part of them.

@@ -312,7 +312,8 @@ impl SearchQuery {
     /// to the longest word of the query. No prefix begins another one.
     pub fn prefixes(&self, oldest: IndexForm) -> Vec<String> {
         let mut prefixes = Vec::new();
-        for form in IndexForm::ALL.into_iter().rev().filter(|form| *form >= oldest) {
+        // The oldest form comes first: who is written again meanwhile is then found among the newest entries at the latest.
+        for form in IndexForm::ALL.into_iter().filter(|form| *form >= oldest) {
             for prefix in &self.wording(form).prefixes {
                 add_prefix(&mut prefixes, prefix);
             }
@@ -678,7 +679,7 @@ mod tests {
         assert_eq!(SearchQuery::prefixes_from(&all, "mueller"), ["mueller"]);
         assert_eq!(SearchQuery::prefixes_from(&all, "muller#9007199254740974"), ["muller", "mueller"]);
         for (given, prefixes) in
-            [("करण", &["करण"][..]), ("किरण", &["किरण", "करण"]), ("Қасым", &["касым", "қасым"])]
+            [("करण", &["करण"][..]), ("किरण", &["करण", "किरण"]), ("Қасым", &["қасым", "касым"])]
         {
             assert_eq!(query(given).prefixes(IndexForm::First), prefixes, "{given}");
         }
@@ -851,7 +852,7 @@ mod tests {
         }
 
         #[test]
-        fn prefixes_are_disjoint(given in "[abüeəを\u{3099}は田1]{1,4}([ '-][abüeøは中1]{1,4}){0,3}") {
+        fn prefixes_are_disjoint(given in "[abüeəは田1][abüeəを\u{3099}は田1]{0,3}([ '-][abüeøは中1]{1,4}){0,3}") {
             for oldest in IndexForm::ALL {
                 let prefixes = query(&given).prefixes(oldest);
                 prop_assert!((1..=12).contains(&prefixes.len()));

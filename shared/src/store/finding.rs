@@ -186,7 +186,13 @@ impl Store {
             }
             CandidateSearch::Words(query) => {
                 let Listed { items, next } = self.search_index(organization, query, page).await?;
-                return Ok(Listed { items: self.find_candidates(tenant, &items).await?, next });
+                let mut items = self.find_candidates(tenant, &items).await?;
+                if organization.index_form < IndexForm::NEWEST {
+                    // Words of an older form can be those of somebody else.
+                    let words = |found: &Candidate| SearchWords::of(&found.profile, IndexForm::NEWEST);
+                    items.retain(|found| query.matches(&words(found)));
+                }
+                return Ok(Listed { items, next });
             }
             CandidateSearch::Phones(phones) => {
                 phones.iter().map(|phone| CandidateGroup::of_phone(tenant, phone)).collect()
@@ -297,7 +303,9 @@ impl Store {
                 (entries, bytes) = (entries + 1, bytes + entry.size());
                 let position = IndexPosition::parse(&entry.sk)
                     .ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))?;
-                if query.listed_at(&entry.words, entry.index_form) != Some(position.word) {
+                // Who is written again between two queries is in both of their answers.
+                let is_result = query.listed_at(&entry.words, entry.index_form) == Some(position.word);
+                if !is_result || found.contains(&position.id) {
                     continue;
                 }
                 if found.len() == limit {

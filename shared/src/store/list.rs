@@ -109,6 +109,7 @@ impl Store {
             .expression_attribute_names("#hash", hash)
             .expression_attribute_values(":hash", AttributeValue::S(value.clone()))
             .scan_index_forward(matches!(range, Range::Prefix { .. } | Range::Ascending { .. }))
+            .set_return_consumed_capacity(self.wanted_capacity())
             .limit(i32::try_from(limit).unwrap_or(i32::MAX));
         call = match (partition, range) {
             // A key condition can have only one comparison of the range key.
@@ -153,6 +154,7 @@ impl Store {
             }
         };
         let answer = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
+        self.meter.has_read(answer.consumed_capacity.as_slice());
         let next = answer.last_evaluated_key.and_then(|mut key| match key.remove(SK) {
             Some(AttributeValue::S(range)) => Some(range),
             _ => None,

@@ -1,11 +1,12 @@
 //! Measurements of the calls to DynamoDB.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::ConsumedCapacity;
 use tokio::time::Instant;
 
 /// The calls that a request or a job has made.
@@ -25,6 +26,15 @@ pub struct DatabaseUse {
     pub gate_shards: u32,
 }
 
+/// The units that calls have consumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConsumedUnits {
+    /// The read units.
+    pub read: f64,
+    /// The write units.
+    pub written: f64,
+}
+
 /// Adds up the calls of a handle to the table and its clones.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
@@ -34,6 +44,7 @@ pub(super) struct Meter {
     throttled: AtomicU32,
     conflicts: AtomicU32,
     gate_shards: AtomicU32,
+    units: Mutex<ConsumedUnits>,
 }
 
 tokio::task_local! {
@@ -104,6 +115,25 @@ impl Meter {
         self.gate_shards.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Adds the units of a read.
+    pub(super) fn has_read(&self, consumed: &[ConsumedCapacity]) {
+        self.units_mut().read += total(consumed);
+    }
+
+    /// Adds the units of a write.
+    pub(super) fn has_written(&self, consumed: &[ConsumedCapacity]) {
+        self.units_mut().written += total(consumed);
+    }
+
+    /// The units until now.
+    pub(super) fn units(&self) -> ConsumedUnits {
+        *self.units_mut()
+    }
+
+    fn units_mut(&self) -> MutexGuard<'_, ConsumedUnits> {
+        self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The calls until now.
     pub(super) fn read(&self) -> DatabaseUse {
         let calls = self.calls.load(Ordering::Relaxed);
@@ -116,4 +146,9 @@ impl Meter {
             gate_shards: self.gate_shards.load(Ordering::Relaxed),
         }
     }
+}
+
+/// The units of a call, which may use several tables.
+fn total(consumed: &[ConsumedCapacity]) -> f64 {
+    consumed.iter().filter_map(|table| table.capacity_units).sum()
 }

@@ -42,6 +42,7 @@ mod privacy;
 mod quarantine;
 mod recording;
 mod retention;
+mod rewriting;
 mod roles;
 mod screens;
 mod submissions;
@@ -67,7 +68,7 @@ use aws_sdk_dynamodb::config::{
     BehaviorVersion, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig, retry::RetryConfig,
 };
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::types::KeysAndAttributes;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
 
 pub use api_keys::ApiKey;
 pub use applications::{
@@ -96,12 +97,13 @@ pub use kinds::KINDS;
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
-pub use meter::DatabaseUse;
+pub use meter::{ConsumedUnits, DatabaseUse};
 pub use openings::{Search, opening_position};
 pub use organizations::OrganizationError;
 pub use outbox::Sequenced;
 pub use quarantine::{Correction, RestoreError};
 pub use retention::DuePerson;
+pub use rewriting::{PageWork, Rewriting};
 pub use suspects::{DISCARDED_AT_ONCE, SuspectSelection};
 pub use table::TableFeatures;
 pub use tasks::{DueTasks, Task};
@@ -130,6 +132,8 @@ pub struct Store {
     last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
+    /// Whether DynamoDB says how many units a call consumes.
+    asks_for_units: bool,
     /// The kinds of items that are not in the chart.
     more_kinds: &'static [Kind],
 }
@@ -199,6 +203,7 @@ impl Store {
             meter: Arc::default(),
             last_time: Arc::default(),
             origin: None,
+            asks_for_units: false,
             more_kinds: &[],
         }
     }
@@ -207,6 +212,21 @@ impl Store {
     #[must_use]
     pub fn metered(&self) -> Self {
         Self { meter: Arc::default(), ..self.clone() }
+    }
+
+    /// A handle to the same table that adds up the units that reads of lists and batches and transactions consume.
+    #[must_use]
+    pub fn counting_units(&self) -> Self {
+        Self { asks_for_units: true, ..self.metered() }
+    }
+
+    /// The units that were read and written through this handle and its clones, if it [counts](Self::counting_units) them.
+    pub fn units(&self) -> ConsumedUnits {
+        self.meter.units()
+    }
+
+    fn wanted_capacity(&self) -> Option<ReturnConsumedCapacity> {
+        self.asks_for_units.then_some(ReturnConsumedCapacity::Total)
     }
 
     /// The calls through this handle and its clones.
@@ -267,7 +287,9 @@ impl Store {
         for _ in 0..5 {
             let Some(request) = unprocessed.take() else { return Ok(items) };
             let call = self.client.batch_get_item().set_request_items(Some(request));
+            let call = call.set_return_consumed_capacity(self.wanted_capacity());
             let mut answer = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
+            self.meter.has_read(answer.consumed_capacity.as_deref().unwrap_or_default());
             items.extend(
                 answer.responses.as_mut().and_then(|tables| tables.remove(&*self.table)).unwrap_or_default(),
             );

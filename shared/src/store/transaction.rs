@@ -212,6 +212,11 @@ impl Transaction {
         self.tenant
     }
 
+    /// The number of writes.
+    pub(super) const fn len(&self) -> usize {
+        self.actions.len()
+    }
+
     /// Whether the transaction has no writes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
@@ -670,7 +675,14 @@ impl Store {
             .map_err(|error| StoreError::Internal(format!("a transaction cannot be built: {error}")))
             .map_err(CommitError::from)?;
         let call = self.client.transact_write_items().set_transact_items(Some(actions));
-        let Err(error) = self.count(call.send()).await else { return Ok(()) };
+        let call = call.set_return_consumed_capacity(self.wanted_capacity());
+        let error = match self.count(call.send()).await {
+            Ok(answer) => {
+                self.meter.has_written(answer.consumed_capacity.as_deref().unwrap_or_default());
+                return Ok(());
+            }
+            Err(error) => error,
+        };
         match error.as_service_error() {
             Some(error) if error.is_transaction_canceled_exception() => {}
             _ => return Err(CommitError::from(StoreError::of(&error)).into()),

@@ -36,10 +36,11 @@ Examples:
   rolecall-admin verify 243619432448124
   rolecall-admin verify --all --items-per-second 500 --json | jq .findings")]
     Verify(Selection),
-    /// Write missing and different copies and counters again
+    /// Write people in an older form, and missing and different copies and counters, again
     ///
-    /// Copies are entries in lists, searches and career pages. The service stays in use, and a run that was interrupted can
-    /// be repeated. A release that introduces a new form of items extends this command to write it.
+    /// People who were stored by an earlier release are written as this one does: what they are found by, for example. Copies
+    /// are entries in lists, searches and career pages. The service stays in use. A run that was interrupted goes on with the
+    /// people who are left.
     Rebuild {
         #[command(flatten)]
         selection: Selection,
@@ -190,7 +191,8 @@ pub(crate) struct Selection {
     /// Continue an interrupted run after this organization, the last one that it named
     #[arg(long, value_name = "ORGANIZATION_ID", requires = "all")]
     pub(crate) after: Option<Id>,
-    /// The average number of items to read in a second, so that the service has the rest of the table's capacity
+    /// The average number of items to read in a second, so that the service has the rest of the table's capacity; an item that
+    /// is written for people counts as four
     #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) items_per_second: u32,
 }
