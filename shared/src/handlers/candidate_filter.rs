@@ -27,7 +27,7 @@ input! {
         tag: optional Term<Tag>,
         /// Returns only candidates with all of these words. Each must begin a word of the name, the part of the e-mail
         /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
-        /// lower case, accents and punctuation don't matter. The people with exactly the longest of these words come first,
+        /// lower case, accents and punctuation don't matter. The people with exactly the rarest of these words come first,
         /// then the others by the word that begins with it. A page may be empty while `next_cursor` is set.
         q: optional SearchQuery,
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{CandidateGroup, Key};
@@ -67,6 +68,11 @@ impl WordEntry {
 const MAX_QUERIES: usize = 2;
 /// The maximum number of queries for a page while nobody is found. Such a page is empty only if more would have to be read.
 const MAX_QUERIES_FOR_ANYBODY: usize = 4;
+/// The number of entries of a word that tells whether it is rare. With several words, a search first looks at those of the
+/// three longest ones at the same time.
+const FEW_ENTRIES: u32 = 20;
+/// What ends the number of the word that drives a search, in the position of a page.
+const DRIVER_END: char = ':';
 /// The maximum number of entries that are read for a page of a search with several words.
 const MAX_ENTRIES: usize = 300;
 /// The number of entries that the first query for such a page reads.
@@ -268,16 +274,57 @@ impl Store {
         Ok(found.into_iter().rev().take(MAX_DUPLICATES as usize).collect())
     }
 
-    /// A page of the results of a search in the index.
+    /// A page of the results of a search in the index. The position of the next page begins with the number of the word
+    /// that drives the search.
     async fn search_index(
         &self,
         organization: &Organization,
         query: &SearchQuery,
         page: &Paging,
     ) -> Result<Listed<Id>, StoreError> {
-        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let position = page.before.as_deref().and_then(|position| position.split_once(DRIVER_END));
+        let (driver, after) = match position {
+            Some((driver, after)) => (driver.parse().unwrap_or(0), Some(after.to_owned())),
+            None => (self.rarest_word(organization, query).await?, None),
+        };
+        let query = &query.driven_by(driver);
+        let Listed { items, next } = self.search_driven(organization, query, page.limit, after).await?;
+        Ok(Listed { items, next: next.map(|next| format!("{driver}{DRIVER_END}{next}")) })
+    }
+
+    /// The word that should drive a search: the one with the fewest entries if there are only a few, else the longest one.
+    /// The entries of a word with several prefixes are not counted.
+    async fn rarest_word(
+        &self,
+        organization: &Organization,
+        query: &SearchQuery,
+    ) -> Result<usize, StoreError> {
+        if query.drivers() < 2 {
+            return Ok(0);
+        }
         let index = keys::words(organization.tenant());
-        let mut after = page.before.clone();
+        let count = async |driver| {
+            let prefixes = query.driven_by(driver).prefixes(organization.index_form);
+            let [prefix] = prefixes.as_slice() else { return Ok(usize::MAX) };
+            let (entries, more) =
+                self.query(&index, FEW_ENTRIES, Range::Prefix { prefix, after: None }).await?;
+            Ok::<_, StoreError>(if more.is_none() { entries.len() } else { usize::MAX })
+        };
+        let counts = try_join_all((0..query.drivers()).map(count)).await?;
+        Ok(counts.iter().enumerate().min_by_key(|(_, count)| **count).map_or(0, |(driver, _)| driver))
+    }
+
+    /// A page of the results of a search that one word drives, after a sort key.
+    async fn search_driven(
+        &self,
+        organization: &Organization,
+        query: &SearchQuery,
+        limit: u32,
+        after: Option<String>,
+    ) -> Result<Listed<Id>, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let index = keys::words(organization.tenant());
+        let mut after = after;
         let plan = SearchPlan::of(query, organization.index_form, after.as_deref());
         let mut prefixes = plan.remaining.as_slice();
         let (mut found, mut last_found) = (Vec::new(), None);
