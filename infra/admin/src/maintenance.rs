@@ -104,7 +104,8 @@ async fn check(
         if let Some(people) = &mut summary.people {
             let store = admin.store.counting_units();
             let pause = |page: PageWork| pause(page.read + READS_FOR_A_WRITE * page.written);
-            let done = store.rewrite_people(tenant, work == Work::Rebuild, pause).await?;
+            let writes = work == Work::Rebuild;
+            let done = store.rewrite_people(tenant, writes, &admin.ids, admin.now, pause).await?;
             let units = store.units();
             people.read += done.people;
             people.rewritten += done.rewritten;

@@ -271,11 +271,17 @@ impl CandidateRecord {
         self.without_moot_offers().updated(now)
     }
 
-    /// The record as this release writes it, if an earlier release has written it differently. What clients see stays the
-    /// same, so it is no change of the candidate.
+    /// The record as this release writes it, if an earlier release has written it differently. Clients see only a telephone
+    /// number that is read differently now: that alone is a change of the candidate.
     #[must_use]
-    pub fn rewritten(&self) -> Option<Self> {
-        let newest = Self { index_form: IndexForm::NEWEST, version: self.version + 1, ..self.clone() };
+    pub fn rewritten(&self, now: Timestamp) -> Option<Self> {
+        let phone = self.candidate.profile.phone.as_ref().map(Phone::parsed);
+        let mut newest = Self { index_form: IndexForm::NEWEST, ..self.clone() };
+        if phone != self.candidate.profile.phone {
+            newest.candidate.profile.phone = phone;
+            return Some(newest.updated(now));
+        }
+        newest.version += 1;
         (self.index_form != IndexForm::NEWEST).then_some(newest)
     }
 

@@ -7,6 +7,7 @@
 //! entries.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
 
 use super::changes::Changes;
 use super::item::number;
@@ -15,7 +16,8 @@ use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
 use super::organizations::ATTEMPTS;
 use super::{Item, Store, StoreError, Transaction};
-use crate::model::{CandidateRecord, IndexForm, Tenant};
+use crate::id::Ids;
+use crate::model::{Actor, CandidateRecord, IndexForm, Tenant, Touchpoint, TouchpointKind};
 
 /// The number of people of a page.
 const PAGE: u32 = 100;
@@ -45,11 +47,13 @@ pub struct PageWork {
 
 impl Store {
     /// Writes all people of a tenant again whom this release would write differently; without `writes`, only counts them.
-    /// `pause` is awaited after each page.
+    /// `pause` is awaited after each page. A changed telephone number is a touchpoint.
     pub async fn rewrite_people<P: Future<Output = ()>>(
         &self,
         tenant: Tenant,
         writes: bool,
+        ids: &Ids,
+        now: Timestamp,
         pause: impl Fn(PageWork) -> P,
     ) -> Result<Rewriting, StoreError> {
         let mut done = Rewriting::default();
@@ -67,7 +71,7 @@ impl Store {
             for record in records {
                 match read_record(record) {
                     Ok(MaybeErased::Present(record)) => {
-                        let written = Box::pin(self.rewrite(tenant, record, writes)).await?;
+                        let written = Box::pin(self.rewrite(tenant, record, writes, ids, now)).await?;
                         work.written += written;
                         done.rewritten += u64::from(written > 0);
                     }
@@ -98,17 +102,23 @@ impl Store {
         tenant: Tenant,
         record: CandidateRecord,
         writes: bool,
+        ids: &Ids,
+        now: Timestamp,
     ) -> Result<usize, StoreError> {
         let id = record.candidate.id;
         let mut current = Some(record);
         for _ in 0..ATTEMPTS {
             let Some((before, after)) =
-                current.and_then(|before| before.rewritten().map(|after| (before, after)))
+                current.and_then(|before| before.rewritten(now).map(|after| (before, after)))
             else {
                 return Ok(0);
             };
+            let kind = TouchpointKind::Updated { fields: vec!["phone".to_owned()], resume: None };
+            let is_changed = before.candidate != after.candidate;
+            let touchpoint =
+                is_changed.then(|| Touchpoint { id: ids.next(), kind, at: now, actor: Actor::system() });
             let mut transaction = Transaction::new(tenant);
-            transaction.replace_candidate(&before, &after, &[])?;
+            transaction.replace_candidate(&before, &after, touchpoint.as_slice())?;
             let written = transaction.len();
             if !writes || self.attempt(transaction).await? {
                 return Ok(written);

@@ -209,8 +209,9 @@ async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed
         }
     };
     let live = tenant(ACME, Mode::Live);
+    let (ids, now) = (&api.environment.ids, api.environment.clock.now());
     tokio::select! {
-        done = api.store().rewrite_people(live, true, pause) => panic!("it was not killed: {done:?}"),
+        done = api.store().rewrite_people(live, true, ids, now, pause) => panic!("it was not killed: {done:?}"),
         () = paused.notified() => {}
     }
     assert_eq!(found(&api, "किरण").await, with_name(count, 1, &[]));
@@ -271,7 +272,36 @@ async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed
     assert_eq!(item("1#live#GATE", "GATE").get("index_form"), Some(&newest));
     assert_eq!(item("1#live#PROFILE", "PROFILE").get("rewritten_to"), None);
     // Nothing is left to do, and no event says that somebody has changed.
-    let again = api.store().rewrite_people(live, true, async |_| ()).await.unwrap();
+    let again = api.store().rewrite_people(live, true, ids, now, async |_| ()).await.unwrap();
     assert_eq!(again, Rewriting { people: count - 1, rewritten: 0 });
     assert_eq!(found(&api, "касым").await, with_name(count, 2, &[]));
+}
+
+#[tokio::test]
+async fn a_rebuild_writes_telephone_numbers_as_they_are_read_now() {
+    let api = api().await;
+    let stored = serde_json::from_value(json!("+49015112345678")).unwrap();
+    let profile = Profile { phone: Some(stored), ..profile(0) };
+    let record = CandidateRecord::new(id(0), profile, api.environment.clock.now());
+    let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+    transaction.insert_candidate(record, &[]).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    let path = format!("{CANDIDATES}/{}", id(0));
+    let before = api.get(&path).await.expect(200);
+    assert_eq!(before.string("/phone"), "+49015112345678");
+
+    let admin = TestAdmin::of(&api);
+    let summary = Box::pin(admin.json("rebuild 1")).await;
+    assert_eq!((&summary["people"]["rewritten"], &summary["findings"]), (&json!(1), &json!([])));
+    let after = api.get(&path).await.expect(200);
+    assert_eq!(after.string("/phone"), "+4915112345678");
+    assert_ne!(after.string("/updated_at"), before.string("/updated_at"));
+    let touchpoint = &after.body["touchpoints"][0];
+    assert_eq!(touchpoint["kind"], "updated");
+    assert_eq!(touchpoint["detail"]["fields"], json!(["phone"]));
+    assert_eq!(touchpoint["actor"]["type"], "system");
+    assert_eq!(found(&api, "0151 12345678").await, [id(0).get()]);
+    let events = api.stored_items().await.into_keys().filter(|(pk, _)| pk.contains("OUTBOX")).count();
+    assert_eq!(events, 1, "the change is an event");
+    assert_eq!(Box::pin(admin.json("rebuild 1")).await["people"]["rewritten"], 0);
 }
