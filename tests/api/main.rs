@@ -11,6 +11,7 @@ mod access;
 mod audit_log;
 mod bodies;
 mod budget;
+mod call_endings;
 mod calls;
 mod candidates;
 mod candidates_cost;

@@ -105,7 +105,7 @@ async fn attack(api: &TestApi) -> Attack {
                 outcome: Outcome::Completed,
                 started_at: None,
                 ended_at: None,
-                transcript: vec![Turn { speaker: Speaker::Candidate, text: said.clone(), at_seconds: 1 }],
+                transcript: vec![Turn { speaker: Speaker::Candidate, text: said.clone(), at_seconds: 40 }; 3],
                 analysis: Some(Analysis {
                     summary: Some(said),
                     scores: Scores { overall: Some(90), ..Scores::default() },

@@ -76,7 +76,7 @@ impl Session {
             "purpose": "recording",
             "granted": true,
             "obtained_at": "2026-11-20T09:00:00Z",
-            "wording": "I agree that calls with the AI interviewer are recorded and transcribed.",
+            "wording": "I agree that calls with the AI interviewer are transcribed.",
         });
         self.send("POST /api/v1/candidates/{id}/consents", candidate, consent).await;
     }

@@ -106,7 +106,8 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("authorization"), format!("Bearer {API_KEY}"));
     if ["GET", "DELETE"].contains(&request.method.as_str()) {
         let id = request.target.strip_prefix("/call/call-").expect("the id of a call");
-        assert!(id.bytes().all(|byte| byte.is_ascii_digit()) && request.body.is_empty(), "{request:?}");
+        let body = if request.method == "GET" { "" } else { "{}" };
+        assert!(id.bytes().all(|byte| byte.is_ascii_digit()) && request.body == body, "{request:?}");
         return;
     }
     assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/call"));
@@ -127,6 +128,8 @@ fn check(request: &Request, callbacks: &str) {
         assert!(prompt.contains(text), "{prompt}");
     }
     let schema = assistant["artifactPlan"]["structuredOutputs"][0]["schema"].take();
+    let text = schema.to_string();
+    assert!(!text.contains("minimum") && !text.contains("maximum"), "Vapi's schemas have no bounds");
     for (list, parts) in [("highlights", ["text", "turn"]), ("red_flags", ["text", "turn"])] {
         let item = &schema["properties"][list]["items"]["properties"];
         assert!(parts.iter().all(|part| item.get(part).is_some()), "{schema}");
@@ -136,6 +139,7 @@ fn check(request: &Request, callbacks: &str) {
     }
     let model = assistant["model"].take();
     assert!(model["provider"].is_string() && model["model"].is_string(), "{model}");
+    assert_eq!(model["tools"], json!([{ "type": "endCall" }]));
     if let Some(plan) = body.as_object_mut().unwrap().remove("schedulePlan") {
         assert_eq!(plan, json!({ "earliestAt": "2026-11-20T12:00:00Z" }));
     }
@@ -146,7 +150,12 @@ fn check(request: &Request, callbacks: &str) {
             "firstMessage": null,
             "model": null,
             "endCallPhrases": ["I will not continue with this call"],
-            "maxDurationSeconds": 600,
+            "maxDurationSeconds": 720,
+            "voicemailDetection": {
+                "provider": "vapi",
+                "backoffPlan": { "startAtSeconds": 2, "frequencySeconds": 2.5, "maxRetries": 5 },
+            },
+            "backgroundSound": "off",
             "server": {
                 "url": format!("{callbacks}/webhooks/voice/vapi"),
                 "timeoutSeconds": 20,
@@ -154,7 +163,22 @@ fn check(request: &Request, callbacks: &str) {
                 "backoffPlan": { "type": "exponential", "maxRetries": 5, "baseDelaySeconds": 1 },
             },
             "serverMessages": ["end-of-call-report", "status-update"],
-            "artifactPlan": { "structuredOutputs": [{ "name": "rolecall_screen", "type": "ai", "schema": null }] },
+            "artifactPlan": {
+                "recordingEnabled": false,
+                "pcapEnabled": false,
+                "loggingEnabled": false,
+                "structuredOutputs": [{
+                    "name": "rolecall_screen",
+                    "type": "ai",
+                    "model": { "provider": "openai", "model": "gpt-4.1", "temperature": 0 },
+                    "conditions": [{ "type": "minMessages", "count": 0 }],
+                    "schema": null,
+                }],
+            },
+            "analysisPlan": {
+                "summaryPlan": { "enabled": false },
+                "successEvaluationPlan": { "enabled": false },
+            },
         },
     });
     assert_eq!(body, expected);
@@ -554,12 +578,12 @@ async fn call_without_callbacks_is_read_and_ended() {
         (
             json!({ "status": "ended", "endedReason": "customer-busy" }),
             "no_answer",
-            json!("Nobody answered the call."),
+            json!("The candidate did not answer the call."),
         ),
         (
-            json!({ "status": "ended", "endedReason": "twilio-failed" }),
+            json!({ "status": "ended", "endedReason": "twilio-failed-to-connect-call" }),
             "failed",
-            json!("The call ended without a conversation (twilio-failed)"),
+            json!("The phone number cannot be reached. Check it with the candidate."),
         ),
     ] {
         let setup = Setup::new(in_state(json!({ "status": "queued" }))).await;

@@ -462,7 +462,7 @@ async fn a_candidate_who_declines_ends_the_screen_and_nothing_is_kept() {
     let role = client.role().await;
     for (phone, expected, summary) in [
         ("+1 500 555 0191", "declined", "The candidate declined the conversation."),
-        ("+1 500 555 0192", "no_answer", "Nobody answered the call."),
+        ("+1 500 555 0192", "no_answer", "The candidate did not answer the call."),
     ] {
         let body = json!({ "name": "Jo", "email": format!("{expected}@example.com"), "phone": phone });
         let candidate = client.post("candidates", body).await.expect(201).number("/id");
@@ -488,7 +488,7 @@ async fn an_earlier_transcript_of_a_declined_call_is_deleted() {
     let mut early = conversation(84);
     early["artifact"]["structuredOutputs"] = Value::Null;
     deliver(&api, &callback(&api, screen, "end-of-call-report", early)).await.expect(200);
-    assert_eq!(client.screen(screen).await["transcript"].as_array().unwrap().len(), 4);
+    assert_eq!(client.screen(screen).await["transcript"].as_array().unwrap().len(), 6);
     let mut declined = conversation(84);
     declined["artifact"]["structuredOutputs"]["output-1"]["result"] = json!({ "declined": true });
     deliver(&api, &callback(&api, screen, "end-of-call-report", declined)).await.expect(200);

@@ -61,6 +61,8 @@ pub(super) fn conversation(overall: u8) -> Value {
                 { "role": "user", "message": format!("I ran the clusters, {overall} of them."), "secondsFromStart": 4.2 },
                 { "role": "bot", "message": "When could you start?", "secondsFromStart": 9 },
                 { "role": "user", "message": "At once, in March.", "secondsFromStart": 12 },
+                { "role": "bot", "message": "Do you have a question?", "secondsFromStart": 20 },
+                { "role": "user", "message": "Not today, thank you.", "secondsFromStart": 40 },
             ],
             "structuredOutputs": { "output-1": { "name": "rolecall_screen", "result": result } },
         },
@@ -74,6 +76,8 @@ pub(super) fn transcript(overall: u8) -> Value {
         { "speaker": "candidate", "text": format!("I ran the clusters, {overall} of them."), "at_seconds": 4 },
         { "speaker": "agent", "text": "When could you start?", "at_seconds": 9 },
         { "speaker": "candidate", "text": "At once, in March.", "at_seconds": 12 },
+        { "speaker": "agent", "text": "Do you have a question?", "at_seconds": 20 },
+        { "speaker": "candidate", "text": "Not today, thank you.", "at_seconds": 40 },
     ])
 }
 
@@ -402,10 +406,10 @@ async fn report_of_any_shape_is_stored() {
         ("long turns", turns(265, 10_000), 0),
         (
             "one string of long turns",
-            json!({ "transcript": format!("AI:{}\n", "x".repeat(303)).repeat(10_000) }),
+            json!({ "transcript": format!("User:{}\n", "x".repeat(301)).repeat(10_000) }),
             0,
         ),
-        ("one string of short turns", json!({ "transcript": "AI:a\n".repeat(500_000) }), 0),
+        ("one string of short turns", json!({ "transcript": "User:a\n".repeat(350_000) }), 0),
         ("long excerpts", turns(1, 1_000), 60),
         ("long excerpts of one long turn", turns(2_400_000, 1), 60),
     ] {
@@ -450,6 +454,10 @@ async fn repeated_report_changes_nothing() {
         (before, stats, page)
     );
 }
+
+/// What a screen says if the provider failed.
+pub(super) const BROKEN: &str =
+    "The call broke down at the voice provider before the candidate spoke. Invite the candidate again.";
 
 /// The events of a call. Each has the final status that it gives the screen, or an empty string.
 const EVENTS: [(&str, &str); 6] = [
@@ -497,8 +505,8 @@ async fn callbacks_may_arrive_in_any_order() {
                     summary = json!(match name {
                         "passed" => "A conversation of 84.",
                         "not passed" => "A conversation of 69.",
-                        "no answer" => "Nobody answered the call.",
-                        _ => "The call ended without a conversation (pipeline-error)",
+                        "no answer" => "The candidate did not answer the call.",
+                        _ => BROKEN,
                     });
                 }
             }

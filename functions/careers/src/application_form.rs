@@ -32,7 +32,7 @@ const CONSENTS: [(ConsentPurpose, &str, &str); 3] = [
     (
         ConsentPurpose::Recording,
         "consent_recording",
-        "I agree that calls with the AI interviewer are recorded and transcribed.",
+        "I agree that calls with the AI interviewer are transcribed.",
     ),
 ];
 

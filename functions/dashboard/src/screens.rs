@@ -140,11 +140,11 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
             .hint("Optional. Without a time, the candidate is called immediately."),
         Field::heading("Consent"),
         Field::line("consent.obtained_at", "Given at").of(FieldKind::Line("datetime-local")).hint(
-            "Leave both fields empty if the candidate has already agreed to the call and its recording.",
+            "Leave both fields empty if the candidate has already agreed to the call and its transcript.",
         ),
         Field::line("consent.wording", "What the candidate agreed to")
             .of(FieldKind::Lines(3))
-            .hint("The text must cover AI calls and their recording."),
+            .hint("The text must cover AI calls and their transcripts."),
     ];
     let action = format!("/dashboard/candidates/{id}/invite{}", in_list(request));
     let title = format!("Invite {name} to a voice screen");

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use shared::clock::later;
 use shared::http::Environment;
 use shared::model::{
-    CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report, Role,
-    ScreenRecord, ScreenStatus, Tenant,
+    CallState, CancelReason, Candidate, Failure, NamedOrganization, Organization, Outcome, Phone, Report,
+    Role, ScreenRecord, ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::voice::{CallOrder, StartError, VoicePort};
@@ -272,7 +272,10 @@ impl Job {
     /// failed otherwise.
     async fn give_up(&self, tenant: Tenant, record: &ScreenRecord) -> Result<(), CommitError> {
         if record.transcript_parts > 0 {
-            return self.end(tenant, record, empty_report(Outcome::Completed)).await;
+            let found = self.environment.store.find_screen_page(tenant, record.screen.id).await?;
+            let transcript = found.map_or(Vec::new(), |(_, transcript)| transcript);
+            let report = Report { transcript, ..Report::without_conversation(Outcome::Completed) };
+            return self.end(tenant, record, report).await;
         }
         let sentence = match record.dialing {
             CallState::Placed(_) => "The voice provider has not reported on the call.",
@@ -284,7 +287,8 @@ impl Job {
     }
 
     async fn fail(&self, tenant: Tenant, record: &ScreenRecord, sentence: &str) -> Result<(), CommitError> {
-        self.end(tenant, record, empty_report(Outcome::Failed(sentence.to_owned()))).await
+        let failure = Failure::Other(sentence.to_owned());
+        self.end(tenant, record, Report::without_conversation(Outcome::Failed(failure))).await
     }
 
     async fn end(&self, tenant: Tenant, record: &ScreenRecord, report: Report) -> Result<(), CommitError> {
@@ -333,9 +337,4 @@ impl Job {
         let call_at = record.screen.scheduled_at.unwrap_or(record.screen.created_at);
         self.now > later(call_at, MAX_CALL)
     }
-}
-
-/// A report with only an outcome.
-fn empty_report(outcome: Outcome) -> Report {
-    Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None }
 }

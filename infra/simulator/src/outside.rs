@@ -415,6 +415,9 @@ fn conversation(reference: &str) -> Value {
             "messages": [
                 { "role": "bot", "message": "What have you done?", "secondsFromStart": 1 },
                 { "role": "user", "message": format!("I ran {reference}."), "secondsFromStart": 4 },
+                { "role": "bot", "message": "When could you start?", "secondsFromStart": 20 },
+                { "role": "user", "message": "At once.", "secondsFromStart": 24 },
+                { "role": "user", "message": "Or in March.", "secondsFromStart": 34 },
             ],
             "structuredOutputs": { "output-1": { "name": "rolecall_screen", "result": {
                 "summary": "A conversation.",

@@ -21,12 +21,12 @@ input! {
         wording: required ConsentWording,
     }
 
-    /// A consent to AI calls and to their recording.
+    /// A consent to AI calls and to their transcripts.
     #[derive(Clone)]
     pub struct CallConsent {
         /// When the candidate gave the consent, not in the future.
         obtained_at: required Timestamp,
-        /// The text that the candidate agreed to. It must cover both AI calls and their recording.
+        /// The text that the candidate agreed to. It must cover both AI calls and their transcripts.
         wording: required ConsentWording,
     }
 }

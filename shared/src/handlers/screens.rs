@@ -22,7 +22,7 @@ input! {
         role_id: required Id,
         /// When to call, at most 90 days ahead. If absent, the call is made immediately.
         scheduled_at: optional Timestamp,
-        /// The candidate's consent to AI calls and to their recording, which is recorded for both purposes. A provider that
+        /// The candidate's consent to AI calls and to their transcripts, which is recorded for both purposes. A provider that
         /// makes real calls requires it, unless it has been recorded before.
         consent: optional_object CallConsent,
     }
@@ -34,7 +34,7 @@ input! {
 ///
 /// - `invalid_transition`: the candidate is hired or rejected.
 /// - `channel_not_connected`: no voice provider is set up.
-/// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their recording.
+/// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their transcripts.
 pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = request.organization().mode;
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;

@@ -15,7 +15,7 @@ string_enum! {
         Application = "application",
         /// An AI interviewer calls the candidate.
         VoiceScreen = "voice_screen",
-        /// The calls are recorded and transcribed.
+        /// The calls are transcribed.
         Recording = "recording",
     }
 }
@@ -29,7 +29,7 @@ impl ConsentPurpose {
         match self {
             Self::Application => "the application",
             Self::VoiceScreen => "voice screens",
-            Self::Recording => "recordings of calls",
+            Self::Recording => "transcripts of calls",
         }
     }
 }

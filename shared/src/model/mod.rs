@@ -20,6 +20,7 @@ mod currency;
 mod day;
 mod erasure;
 mod event;
+mod evidence;
 mod folding;
 mod gate_hash;
 mod grant;
@@ -89,6 +90,7 @@ pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
 pub use event::{Change, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType};
+pub use evidence::Evidence;
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{
@@ -120,8 +122,8 @@ pub use role::{
     RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,
 };
 pub use screen::{
-    Analysis, Assessment, CallState, CancelReason, Excerpt, Invitation, Outcome, Report, Scores, Screen,
-    ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
+    Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Outcome, Report, Scores,
+    Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};

@@ -410,6 +410,9 @@ pub struct RoleStats {
     pub screens_completed: u64,
     /// The number of completed voice screens that the candidates passed.
     pub screens_passed: u64,
+    /// The number of completed voice screens that the candidates failed.
+    #[serde(default)]
+    pub screens_failed: u64,
     /// The number of completed voice screens that have an overall score.
     pub screens_scored: u64,
     /// The sum of those scores.
@@ -420,9 +423,9 @@ pub struct RoleStats {
 }
 
 impl RoleStats {
-    /// The share of completed screens that the candidates passed, from 0 to 1; `None` before the first completed screen.
+    /// The share of passed screens among those with a result, from 0 to 1; `None` before the first result.
     pub fn pass_rate(&self) -> Option<f64> {
-        ratio(self.screens_passed, self.screens_completed)
+        ratio(self.screens_passed, self.screens_passed + self.screens_failed)
     }
 
     /// The mean overall score, from 0 to 100; `None` before the first score.
@@ -582,8 +585,9 @@ mod tests {
         assert_eq!(Salary::new(100_000_000).map(Salary::amount), Some(100_000_000));
         assert_eq!(RoleStats::default().pass_rate(), None);
         let stats = RoleStats {
-            screens_completed: 5,
+            screens_completed: 7,
             screens_passed: 3,
+            screens_failed: 2,
             screens_scored: 4,
             score_total: 290,
             ..RoleStats::default()

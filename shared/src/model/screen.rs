@@ -1,13 +1,17 @@
 //! Voice screens: AI interviews by telephone, from the invitation to the result.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::evidence::Evidence;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use crate::clock::to_second;
 use crate::id::Id;
+
+/// The summary of a conversation that is too short for scores.
+const TOO_LITTLE: &str = "The candidate said too little to judge: scores need three answers and 30 seconds.";
 
 string_enum! {
     /// The status of a screen. The last five are final.
@@ -20,7 +24,7 @@ string_enum! {
         InProgress = "in_progress",
         /// The conversation took place.
         Completed = "completed",
-        /// Nobody answered the call.
+        /// The candidate did not answer the call, or said nothing.
         NoAnswer = "no_answer",
         /// The call or the conversation failed.
         Failed = "failed",
@@ -147,12 +151,50 @@ pub struct Assessment {
 pub enum Outcome {
     /// The conversation took place.
     Completed,
-    /// Nobody answered the call.
+    /// The candidate did not answer the call, or said nothing.
     NoAnswer,
     /// The candidate declined the conversation.
     Declined,
-    /// The call or the conversation failed. The sentence explains why.
-    Failed(String),
+    /// The call or the conversation failed.
+    Failed(Failure),
+}
+
+/// Why a call or a conversation failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// The number does not exist, or its network does not take the call.
+    Number,
+    /// The provider's account or its settings do not allow the call. Only the operator's log has the provider's reason.
+    Account(String),
+    /// The provider could not make calls at that time.
+    Busy,
+    /// Somebody cancelled the call at the provider.
+    Cancelled,
+    /// The provider's service broke down during the call.
+    Broken,
+    /// The provider gave no reason that is known.
+    Unexplained,
+    /// For the reason in this sentence.
+    Other(String),
+}
+
+impl Failure {
+    /// The sentence that users read.
+    pub fn sentence(&self) -> &str {
+        match self {
+            Self::Number => "The phone number cannot be reached. Check it with the candidate.",
+            Self::Account(_) => {
+                "This service cannot make calls at present. Its operator has been told; invite the candidate again later."
+            }
+            Self::Busy => "The voice provider could not make the call. Invite the candidate again.",
+            Self::Cancelled => "The call was cancelled at the voice provider.",
+            Self::Broken => {
+                "The call broke down at the voice provider before the candidate spoke. Invite the candidate again."
+            }
+            Self::Unexplained => "The call ended before the candidate spoke.",
+            Self::Other(sentence) => sentence,
+        }
+    }
 }
 
 /// A provider's report on a call that has ended.
@@ -166,8 +208,15 @@ pub struct Report {
     pub ended_at: Option<Timestamp>,
     /// The transcript.
     pub transcript: Vec<Turn>,
-    /// The analysis; `None` until the provider has finished it.
+    /// The analysis; `None` until the provider has finished it. Empty if there will be none.
     pub analysis: Option<Analysis>,
+}
+
+impl Report {
+    /// A report that has only an outcome.
+    pub const fn without_conversation(outcome: Outcome) -> Self {
+        Self { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None }
+    }
 }
 
 /// A screen, as shown in lists.
@@ -345,17 +394,21 @@ impl ScreenRecord {
         record.task_due = None;
         let screen = &mut record.screen;
         screen.started_at = report.started_at.map(to_second).or(screen.started_at);
-        let analysis = report.analysis.unwrap_or_default();
         match report.outcome {
             Outcome::Completed => {
                 let ended_at = report.ended_at.map(to_second);
+                let span = screen.started_at.zip(ended_at).map(|(start, end)| end.duration_since(start));
+                let last_turn = report.transcript.iter().map(|turn| i64::from(turn.at_seconds)).max();
+                let length = span.unwrap_or(SignedDuration::from_secs(last_turn.unwrap_or(0)));
+                let analysis = if Evidence::of(&report.transcript).allows_scores(length) {
+                    report.analysis.unwrap_or_default()
+                } else {
+                    Analysis { summary: Some(TOO_LITTLE.to_owned()), ..Analysis::default() }
+                };
                 screen.status = ScreenStatus::Completed;
                 // The end may be in the future if the provider's clock is ahead or the conversation is simulated.
                 screen.completed_at = Some(ended_at.unwrap_or(now).min(now));
-                screen.duration_seconds =
-                    screen.started_at.zip(ended_at).and_then(|(started_at, ended_at)| {
-                        u64::try_from(ended_at.duration_since(started_at).as_secs()).ok()
-                    });
+                screen.duration_seconds = span.and_then(|span| u64::try_from(span.as_secs()).ok());
                 screen.summary = analysis.summary;
                 screen.scores = analysis.scores;
                 screen.result = analysis.scores.overall.map(ScreenResult::of);
@@ -364,15 +417,15 @@ impl ScreenRecord {
             }
             Outcome::NoAnswer => {
                 screen.status = ScreenStatus::NoAnswer;
-                screen.summary = Some("Nobody answered the call.".to_owned());
+                screen.summary = Some("The candidate did not answer the call.".to_owned());
             }
             Outcome::Declined => {
                 screen.status = ScreenStatus::Declined;
                 screen.summary = Some("The candidate declined the conversation.".to_owned());
             }
-            Outcome::Failed(reason) => {
+            Outcome::Failed(failure) => {
                 screen.status = ScreenStatus::Failed;
-                screen.summary = Some(reason);
+                screen.summary = Some(failure.sentence().to_owned());
             }
         }
         record
@@ -479,9 +532,14 @@ mod tests {
             outcome,
             started_at: Some("2026-11-20T09:00:00Z".parse().unwrap()),
             ended_at: Some("2026-11-20T09:04:10Z".parse().unwrap()),
-            transcript: Vec::new(),
+            transcript: answers(3),
             analysis: Some(Analysis { scores, ..Analysis::default() }),
         }
+    }
+
+    /// A transcript with this number of turns of the candidate.
+    fn answers(count: usize) -> Vec<Turn> {
+        vec![Turn { speaker: Speaker::Candidate, text: "Yes".to_owned(), at_seconds: 40 }; count]
     }
 
     /// Tries every report in every status. Only the documented transitions happen, and a final status never changes.
@@ -499,7 +557,7 @@ mod tests {
                 (Outcome::Completed, ScreenStatus::Completed),
                 (Outcome::NoAnswer, ScreenStatus::NoAnswer),
                 (Outcome::Declined, ScreenStatus::Declined),
-                (Outcome::Failed("x".to_owned()), ScreenStatus::Failed),
+                (Outcome::Failed(Failure::Broken), ScreenStatus::Failed),
             ] {
                 let ended = record(status).end(report(outcome, Some(70)), now);
                 if status.is_end() {
@@ -551,6 +609,32 @@ mod tests {
             let ended = record(ScreenStatus::InProgress).end(report(Outcome::Completed, overall), now);
             assert_eq!(ended.screen.result, result);
             assert_eq!(ended.screen.duration_seconds, Some(250));
+        }
+    }
+
+    #[test]
+    fn a_short_conversation_is_not_judged() {
+        let now = Timestamp::UNIX_EPOCH;
+        let start: Timestamp = "2026-11-20T09:00:00Z".parse().unwrap();
+        for (count, seconds, is_judged) in [
+            (3, Some(30), true),
+            (3, Some(29), false),
+            (2, Some(300), false),
+            (3, None, true),
+            (0, None, false),
+        ] {
+            let excerpt = Excerpt { text: "Yes".to_owned(), turn: Some(0) };
+            let mut report = report(Outcome::Completed, Some(12));
+            report.transcript = answers(count);
+            report.analysis.as_mut().unwrap().red_flags.push(excerpt);
+            report.started_at = seconds.map(|_| start);
+            report.ended_at = seconds.map(|seconds| start + SignedDuration::from_secs(seconds));
+            let ended = record(ScreenStatus::InProgress).end(report, now);
+            assert_eq!(ended.screen.status, ScreenStatus::Completed);
+            assert_eq!(ended.screen.result.is_some(), is_judged, "{count} {seconds:?}");
+            assert_eq!(ended.screen.scores.overall.is_some(), is_judged);
+            assert_eq!(ended.red_flags.is_empty(), !is_judged);
+            assert_eq!(ended.screen.summary.as_deref() == Some(TOO_LITTLE), !is_judged);
         }
     }
 }

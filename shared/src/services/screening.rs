@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::later;
 use crate::id::{Id, Ids};
 use crate::model::{
-    Actor, CallState, CancelReason, CandidateRecord, Mode, Outcome, Report, ScreenRecord, ScreenStatus,
-    Tenant, Touchpoint, TouchpointKind, VoiceProvider,
+    Actor, CallState, CancelReason, CandidateRecord, Failure, Mode, Outcome, Report, ScreenRecord,
+    ScreenStatus, Tenant, Touchpoint, TouchpointKind, VoiceProvider,
 };
 use crate::providers::voice::{CallEvent, Callback};
 use crate::services::Author;
@@ -128,6 +128,14 @@ pub async fn end(
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
     let mut record = before.clone();
+    if let Outcome::Failed(Failure::Account(reason)) = &report.outcome {
+        // Every line at this level raises an alarm.
+        tracing::error!(
+            provider = before.provider.as_str(),
+            reason,
+            "the voice provider's account does not allow calls"
+        );
+    }
     if report.outcome == Outcome::Declined {
         // Nothing is kept of what was said.
         transaction.delete_transcript(record.screen.id, record.transcript_parts);

@@ -53,12 +53,13 @@ impl Transaction {
 
     /// Adds a completed screen to the role's counters.
     fn count_completed(&mut self, screen: &Screen) {
-        let passed = u8::from(screen.result == Some(ScreenResult::Passed));
+        let has = |result| u8::from(screen.result == Some(result));
         let scored = u8::from(screen.scores.overall.is_some());
         let score = screen.scores.overall.unwrap_or(0);
         let counts = [
             ("screens_completed", 1),
-            ("screens_passed", passed),
+            ("screens_passed", has(ScreenResult::Passed)),
+            ("screens_failed", has(ScreenResult::Failed)),
             ("screens_scored", scored),
             ("score_total", score),
         ];

@@ -9,7 +9,7 @@ use shared::clock::{Clock, later, to_second};
 use shared::id::Ids;
 use shared::model::{
     Actor, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent, ConsentPurpose,
-    Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome, Profile, Report,
+    Failure, Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome, Profile, Report,
     ScreenRecord, ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags, Touchpoint,
     TouchpointKind, VoiceProvider,
 };
@@ -29,7 +29,7 @@ const DAY: u64 = 24 * HOUR;
 const CONSENTS: [(ConsentPurpose, &str); 3] = [
     (ConsentPurpose::Application, "I agree that my data is stored and used to consider my application."),
     (ConsentPurpose::VoiceScreen, "I agree that an AI interviewer calls me about my application."),
-    (ConsentPurpose::Recording, "I agree that calls with the AI interviewer are recorded and transcribed."),
+    (ConsentPurpose::Recording, "I agree that calls with the AI interviewer are transcribed."),
 ];
 const MESSAGES: [&str; 6] = [
     "I have used your service as a customer for two years and would love to work on it.",
@@ -341,18 +341,12 @@ impl<'c> Journey<'c> {
                 return Ok(Screened::Waiting);
             }
             self.clock.store(call_at.as_millisecond(), Ordering::Relaxed);
-            let silent = |outcome| Report {
-                outcome,
-                started_at: None,
-                ended_at: None,
-                transcript: Vec::new(),
-                analysis: None,
-            };
+            let silent = Report::without_conversation;
             let report = match outcome {
                 0..80 => self.conversation(role, &invited, call_at)?,
                 80..87 => silent(CallOutcome::NoAnswer),
                 87..91 => silent(CallOutcome::Declined),
-                _ => silent(CallOutcome::Failed("The call was disconnected after a few seconds.".to_owned())),
+                _ => silent(CallOutcome::Failed(Failure::Broken)),
             };
             let is_declined = report.outcome == CallOutcome::Declined;
             screened = self.end_screen(&invited, report)?;

@@ -15,7 +15,7 @@ pub struct Consent {
     /// The candidate.
     candidate_id: Id,
     /// What the consent is for: `application` (the data is stored and used to consider applications), `voice_screen` (an
-    /// AI interviewer calls) or `recording` (the calls are recorded and transcribed).
+    /// AI interviewer calls) or `recording` (the calls are transcribed).
     purpose: ConsentPurpose,
     /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
     granted: bool,

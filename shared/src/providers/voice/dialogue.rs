@@ -27,7 +27,7 @@ pub(super) const AGREEMENTS: [&str; 3] = [
     "Hi, yes, I was expecting your call. Go ahead.",
     "Sure, just let me close the door. Okay, I'm ready.",
 ];
-pub(super) const REFUSAL: &str = "No, I don't want to talk to an AI, and I don't want to be recorded.";
+pub(super) const REFUSAL: &str = "No, I don't want to talk to an AI, and I don't want to be transcribed.";
 pub(super) const REFUSAL_ACKNOWLEDGEMENT: &str = "That's all right. {phrase}, and the hiring team will be in \
     touch. Goodbye!";
 pub(super) const ACKNOWLEDGEMENTS: [&str; 4] = ["Thank you.", "I see, thanks.", "Okay.", "Got it."];

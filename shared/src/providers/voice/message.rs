@@ -8,27 +8,26 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{CallEvent, Callback};
-use crate::model::{Analysis, Excerpt, Outcome, Report, Scores, Speaker, Turn};
+use super::{CallEvent, Callback, ending};
+use crate::model::{Analysis, Excerpt, Report, Scores, Speaker, Turn};
 
 /// The name of our structured output among a call's outputs.
 pub(super) const STRUCTURED_OUTPUT: &str = "rolecall_screen";
 
-/// The first words of every call: they say that it is an AI, that it records, where the privacy page is, and how to
-/// decline. `{name}`, `{organization}`, `{title}` and `{privacy_page}` are replaced.
+/// The first words of every call: they say that it is an AI, that the call is transcribed and not recorded, where the
+/// privacy page is, and how to decline. `{name}`, `{organization}`, `{title}` and `{privacy_page}` are replaced.
 pub(super) const GREETING: &str = "Hi {name}, this is an AI assistant calling for {organization} about the \
-    {title} role. The call is recorded and transcribed for the hiring team. The page {privacy_page} explains \
+    {title} role. The call is transcribed for the hiring team, but not recorded. The page {privacy_page} explains \
     what happens to your data. If you would rather not take part, just say no, and I will end the call. \
     Otherwise I have a few questions, which will take less than ten minutes. Is it all right to go on now?";
 /// What the interviewer says if the candidate declines. The provider then ends the call.
 pub(super) const DECLINED_PHRASE: &str = "I will not continue with this call";
-/// The provider's reason for the end of a call in which the interviewer said [`DECLINED_PHRASE`].
-pub(super) const DECLINED_REASON: &str = "assistant-said-end-call-phrase";
 
 const MAX_AT_SECONDS: f64 = 86_400.0;
 const MAX_SUMMARY: usize = 4_000;
 const MAX_EXCERPT: usize = 500;
 const MAX_EXCERPTS: usize = 50;
+/// The maximum length of a reason, in characters. Vapi's longest has 115.
 const MAX_REASON: usize = 150;
 /// The maximum number of turns, which is more than any conversation has. It ensures that a transcript of very short
 /// turns fits into one transaction.
@@ -63,11 +62,12 @@ pub(super) fn read_call(body: &[u8]) -> Option<Report> {
     (call["status"] == "ended").then(|| report(&call))
 }
 
-/// The structured output that an order asks for, and that [`read_callback`] and [`read_call`] parse.
-pub(super) fn structured_output() -> Value {
+/// The structured output that an order asks for, and that [`read_callback`] and [`read_call`] parse. `model` makes it, also
+/// of the shortest conversation: who declines says little.
+pub(super) fn structured_output(model: &str) -> Value {
     let score = |about: &str| {
         let about = format!("{about} Leave it out if the conversation gives no evidence.");
-        json!({"type": "integer", "minimum": 0, "maximum": 100, "description": about})
+        json!({"type": "integer", "description": format!("{about} A whole number from 0 to 100.")})
     };
     let excerpts = |about: &str| {
         json!({"type": "array", "description": about, "items": {
@@ -76,7 +76,6 @@ pub(super) fn structured_output() -> Value {
                 "text": {"type": "string", "description": "The candidate's exact words from one turn."},
                 "turn": {
                     "type": "integer",
-                    "minimum": 0,
                     "description": "The turn that has these words. The first turn is 0; count only the turns \
                                     of the assistant and the candidate.",
                 },
@@ -84,7 +83,9 @@ pub(super) fn structured_output() -> Value {
             "required": ["text", "turn"],
         }})
     };
-    json!({"name": STRUCTURED_OUTPUT, "type": "ai", "schema": {
+    let model = json!({"provider": "openai", "model": model, "temperature": 0});
+    let conditions = json!([{"type": "minMessages", "count": 0}]);
+    json!({"name": STRUCTURED_OUTPUT, "type": "ai", "model": model, "conditions": conditions, "schema": {
         "type": "object",
         "description": "An assessment of the candidate's answers, based only on what was said. Never \
                         consider age, sex, origin, religion, health, family or accent.",
@@ -98,7 +99,7 @@ pub(super) fn structured_output() -> Value {
             }},
             "declined": {
                 "type": "boolean",
-                "description": "Whether the candidate declined to talk, to talk to an AI, or to be recorded. \
+                "description": "Whether the candidate declined to talk, to talk to an AI, or to be transcribed. \
                                 Leave all scores out in that case.",
             },
             "highlights": excerpts("Answers that speak for the candidate."),
@@ -113,34 +114,20 @@ fn report(call: &Value) -> Report {
     let artifact = &call["artifact"];
     let transcript = transcript(artifact);
     let result = result(artifact);
-    let analysis = result.map(|result| analysis(result, &transcript));
+    let analysis = match result {
+        Some(result) => Some(analysis(result, &transcript)),
+        None => is_skipped(artifact).then(Analysis::default),
+    };
     // A conversation with a score took place, whatever the flag says.
     let has_score = analysis.as_ref().is_some_and(|analysis| analysis.scores.overall.is_some());
-    let declined = result.is_some_and(|result| result["declined"] == true) && !has_score;
+    let has_declined = result.map(|result| result["declined"] == true && !has_score);
+    let reason: String = call["endedReason"].as_str().unwrap_or_default().chars().take(MAX_REASON).collect();
     Report {
-        outcome: outcome(call["endedReason"].as_str().unwrap_or_default(), declined, &transcript),
+        outcome: ending::outcome(&reason, has_declined, &transcript),
         started_at: time(&call["startedAt"]),
         ended_at: time(&call["endedAt"]),
         analysis,
         transcript,
-    }
-}
-
-fn outcome(reason: &str, declined: bool, transcript: &[Turn]) -> Outcome {
-    match reason {
-        "customer-did-not-answer" | "customer-busy" | "voicemail" => Outcome::NoAnswer,
-        DECLINED_REASON => Outcome::Declined,
-        _ if declined => Outcome::Declined,
-        _ if !transcript.is_empty() => Outcome::Completed,
-        _ => {
-            let readable = |c: &char| c.is_ascii_alphanumeric() || " .,()-".contains(*c);
-            let reason: String = reason.chars().filter(readable).take(MAX_REASON).collect();
-            let suffix = match reason.trim() {
-                "" => String::new(),
-                reason => format!(" ({reason})"),
-            };
-            Outcome::Failed(format!("The call ended without a conversation{suffix}"))
-        }
     }
 }
 
@@ -189,6 +176,12 @@ fn result(artifact: &Value) -> Option<&Value> {
     let outputs = artifact["structuredOutputs"].as_object()?.values();
     let ours = outputs.filter(|output| output["name"] == STRUCTURED_OUTPUT);
     ours.map(|output| &output["result"]).find(|result| result.is_object())
+}
+
+/// Whether Vapi has skipped our structured output, so that there will be no result.
+fn is_skipped(artifact: &Value) -> bool {
+    let skipped = artifact["skippedStructuredOutputs"].as_object();
+    skipped.is_some_and(|skipped| skipped.values().any(|output| output["name"] == STRUCTURED_OUTPUT))
 }
 
 fn analysis(result: &Value, transcript: &[Turn]) -> Analysis {
@@ -269,6 +262,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::model::Outcome;
     use proptest::prelude::*;
 
     fn ended(body: &Value) -> Report {
@@ -362,42 +356,43 @@ mod tests {
     }
 
     #[test]
-    fn outcome_depends_on_the_reason_and_the_transcript() {
-        let talk = json!({"messages": [{"role": "user", "message": "Hello?"}]});
-        for reason in ["customer-did-not-answer", "customer-busy", "voicemail"] {
-            assert_eq!(report_of(reason, &talk).outcome, Outcome::NoAnswer);
-        }
-        for reason in ["customer-ended-call", "assistant-error", "", "something-new"] {
-            assert_eq!(report_of(reason, &talk).outcome, Outcome::Completed, "{reason}");
-        }
-        let result = |result: Value| {
+    fn the_assessment_says_whether_the_candidate_declined() {
+        let talk = |result: Value| {
             let output = json!({"a": {"name": STRUCTURED_OUTPUT, "result": result}});
-            json!({"messages": talk["messages"], "structuredOutputs": output})
+            let words = json!([{"role": "user", "message": "Hello?"}]);
+            json!({"messages": words, "structuredOutputs": output})
         };
-        for (reason, artifact, outcome) in [
-            (DECLINED_REASON, talk.clone(), Outcome::Declined),
-            (DECLINED_REASON, Value::Null, Outcome::Declined),
-            ("customer-ended-call", result(json!({"declined": true})), Outcome::Declined),
-            ("silence-timed-out", result(json!({"declined": true, "scores": {}})), Outcome::Declined),
-            ("customer-ended-call", result(json!({"declined": false})), Outcome::Completed),
-            ("customer-ended-call", result(json!({"declined": "true"})), Outcome::Completed),
-            (
-                "customer-ended-call",
-                result(json!({"declined": true, "scores": {"overall": 55}})),
-                Outcome::Completed,
-            ),
+        for (result, outcome) in [
+            (json!({"declined": true}), Outcome::Declined),
+            (json!({"declined": true, "scores": {}}), Outcome::Declined),
+            (json!({"declined": false}), Outcome::Completed),
+            (json!({"declined": "true"}), Outcome::Completed),
+            (json!({"declined": true, "scores": {"overall": 55}}), Outcome::Completed),
+            (Value::Null, Outcome::Completed),
         ] {
-            assert_eq!(report_of(reason, &artifact).outcome, outcome, "{reason} {artifact}");
+            assert_eq!(report_of("customer-ended-call", &talk(result.clone())).outcome, outcome, "{result}");
         }
-        let failed = |reason: &str| match report_of(reason, &Value::Null).outcome {
-            Outcome::Failed(sentence) => sentence,
-            other => panic!("{other:?}"),
+        let refusal = |result: Value| {
+            let mut artifact = talk(result);
+            let no = json!([{"role": "bot", "message": "Hi"}, {"role": "user", "message": "No, thanks."}]);
+            artifact["messages"] = no;
+            report_of("customer-ended-call", &artifact).outcome
         };
-        assert_eq!(failed("assistant-error"), "The call ended without a conversation (assistant-error)");
-        assert_eq!(failed("a<b>\u{202e}\n&\"b"), "The call ended without a conversation (abb)");
-        assert_eq!(failed("\u{0}<>"), "The call ended without a conversation");
-        assert_eq!(failed(""), "The call ended without a conversation");
-        assert!((150..=200).contains(&failed(&"long ".repeat(9_000)).len()));
+        assert_eq!(refusal(Value::Null), Outcome::Declined);
+        assert_eq!(refusal(json!({"declined": false})), Outcome::Completed, "the assessment knows better");
+    }
+
+    #[test]
+    fn a_skipped_output_is_an_empty_analysis() {
+        let skipped = |name: &str| {
+            let unmet = json!({"name": name, "unmetCondition": {"type": "minMessages", "count": 2}});
+            report_of("", &json!({"skippedStructuredOutputs": {"b": unmet}})).analysis
+        };
+        assert_eq!(skipped(STRUCTURED_OUTPUT), Some(Analysis::default()));
+        assert_eq!(skipped("another_output"), None);
+        for odd in [json!(null), json!([]), json!({"b": null}), json!("b")] {
+            assert_eq!(report_of("", &json!({"skippedStructuredOutputs": odd})).analysis, None, "{odd}");
+        }
     }
 
     #[test]
@@ -535,7 +530,7 @@ mod tests {
 
     #[test]
     fn structured_output_schema_matches_the_parser() {
-        let output = structured_output();
+        let output = structured_output("gpt-4.1");
         assert!(STRUCTURED_OUTPUT.len() <= 40, "Vapi limits names to 40 characters");
         assert_eq!((&output["name"], &output["type"]), (&json!(STRUCTURED_OUTPUT), &json!("ai")));
         let excerpt = Excerpt { text: "one five".to_owned(), turn: Some(2) };
@@ -594,6 +589,7 @@ mod tests {
             "transcript",
             "secondsFromStart",
             "structuredOutputs",
+            "skippedStructuredOutputs",
             "name",
             "result",
             "scores",

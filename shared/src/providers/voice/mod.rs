@@ -5,6 +5,7 @@
 //! and one line each in `voice_facts` and `voice_provider`.
 
 mod dialogue;
+mod ending;
 mod message;
 mod port;
 mod signature;

@@ -25,7 +25,7 @@ pub struct VoiceFacts {
     pub description: &'static str,
     /// Whether the provider calls a phone number.
     pub needs_phone: bool,
-    /// Whether the candidate must have agreed to the call and to its recording.
+    /// Whether the candidate must have agreed to the call and to its transcript.
     pub needs_consent: bool,
     /// Whether the provider can schedule a call for later. If it cannot, we send the order when the call is due.
     pub schedules_calls: bool,
@@ -160,6 +160,9 @@ pub enum CallError {
     /// The provider's response has an error status.
     #[error("The voice provider returned status {0}")]
     Status(u16),
+    /// The provider has the call, but could not delete it.
+    #[error("The voice provider did not delete the call")]
+    NotDeleted,
     /// The provider did not answer.
     #[error("The voice provider {0}")]
     Request(#[from] RequestError),

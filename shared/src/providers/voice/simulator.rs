@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::dialogue::{self, Measure, Topic};
-use super::message::{self, DECLINED_PHRASE, DECLINED_REASON, GREETING, STRUCTURED_OUTPUT};
+use super::ending::DECLINED_REASON;
+use super::message::{self, DECLINED_PHRASE, GREETING, STRUCTURED_OUTPUT};
 use super::{
     CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort,
     signature,
@@ -582,7 +583,8 @@ mod tests {
     #[test]
     fn the_first_words_say_that_it_is_an_ai_that_it_records_and_how_to_decline() {
         let greeting = &report(&order(), 7).transcript[0].text;
-        for words in ["AI assistant", "Acme", "recorded", "jobs.example/careers/acme/privacy", "just say no"]
+        for words in
+            ["AI assistant", "Acme", "transcribed", "jobs.example/careers/acme/privacy", "just say no"]
         {
             assert!(greeting.contains(words), "{greeting}");
         }
