@@ -10,9 +10,9 @@ use crate::voice_webhook::{BROKEN, callback, conversation, deliver};
 
 const SILENT: &str = "The candidate did not answer the call.";
 const NUMBER: &str = "The phone number cannot be reached. Check it with the candidate.";
-const ACCOUNT: &str =
-    "This service cannot make calls at present. Its operator has been told; invite the candidate again later.";
-const BUSY: &str = "The voice provider could not make the call. Invite the candidate again.";
+pub(super) const ACCOUNT: &str = "This service cannot make calls at present. Its operator has been told; invite the candidate again later.";
+/// What a screen says while its call waits.
+pub(super) const WAITING: &str = "The voice provider could not make the call yet. It is tried again.";
 const CANCELLED: &str = "The call was cancelled at the voice provider.";
 const UNEXPLAINED: &str = "The call ended before the candidate spoke.";
 const DECLINED: &str = "The candidate declined the conversation.";
@@ -68,13 +68,13 @@ const ENDINGS: [(&str, &str); 62] = [
     ("pipeline-error-openai-401-unauthorized", ACCOUNT),
     ("pipeline-error-eleven-labs-quota-exceeded", ACCOUNT),
     // What passes.
-    ("call.start.error-subscription-concurrency-limit-reached", BUSY),
-    ("call.start.error-vapifault-database-error", BUSY),
-    ("call.start.error-vapifault-worker-not-available", BUSY),
-    ("call.in-progress.error-vapifault-worker-not-available", BUSY),
-    ("call.in-progress.error-vapifault-transport-never-connected", BUSY),
-    ("call.in-progress.error-providerfault-outbound-sip-503-service-unavailable", BUSY),
-    ("worker-shutdown", BUSY),
+    ("call.start.error-subscription-concurrency-limit-reached", WAITING),
+    ("call.start.error-vapifault-database-error", WAITING),
+    ("call.start.error-vapifault-worker-not-available", WAITING),
+    ("call.in-progress.error-vapifault-worker-not-available", WAITING),
+    ("call.in-progress.error-vapifault-transport-never-connected", WAITING),
+    ("call.in-progress.error-providerfault-outbound-sip-503-service-unavailable", WAITING),
+    ("worker-shutdown", WAITING),
     // Cancelled there.
     ("scheduled-call-deleted", CANCELLED),
     ("manually-canceled", CANCELLED),
@@ -98,6 +98,7 @@ fn status_of(summary: &str) -> &'static str {
     match summary {
         SILENT => "no_answer",
         DECLINED => "declined",
+        WAITING => "queued",
         _ => "failed",
     }
 }
@@ -113,7 +114,8 @@ fn report(reason: &str, said: &[&str], overall: Option<u8>) -> Value {
     }
     report["artifact"]["messages"] = json!(messages);
     if overall.is_none() {
-        let skipped = json!({ "name": "rolecall_screen", "unmetCondition": { "type": "minMessages", "count": 2 } });
+        let skipped =
+            json!({ "name": "rolecall_screen", "unmetCondition": { "type": "minMessages", "count": 2 } });
         report["artifact"]["structuredOutputs"] = json!({});
         report["artifact"]["skippedStructuredOutputs"] = json!({ "output-1": skipped });
     }
@@ -132,7 +134,11 @@ async fn ended(api: &TestApi, client: &Client<'_>, screen: u64, report: Value) -
     let late = callback(api, screen, "end-of-call-report", conversation(84));
     for report in [report, late] {
         deliver(api, &report).await.expect(200);
-        assert_eq!(client.screen(screen).await, shown, "an ended screen does not change");
+        assert_eq!(
+            client.screen(screen).await,
+            shown,
+            "neither an ended screen nor one whose call is put off changes"
+        );
     }
     shown
 }
@@ -150,7 +156,7 @@ async fn a_call_in_which_nobody_spoke_is_no_interview() {
         assert_eq!(shown["status"], status_of(summary), "{reason}");
         assert_eq!((&shown["result"], &shown["scores"]["overall"]), (&Value::Null, &Value::Null), "{reason}");
         assert!(!client.history(candidate).await.contains(&"screen_completed".to_owned()), "{reason}");
-        client.invite(candidate, role).await.expect(201);
+        client.invite(candidate, role).await.expect(if summary == WAITING { 422 } else { 201 });
     }
     let stats = client.stats(role).await;
     assert_eq!(
@@ -174,7 +180,7 @@ async fn what_was_said_decides_how_a_screen_ends() {
             _ => status,
         };
         let greeted = match silent {
-            NUMBER | ACCOUNT | CANCELLED | BROKEN | BUSY => "failed",
+            NUMBER | ACCOUNT | CANCELLED | BROKEN | WAITING => "failed",
             _ => "no_answer",
         };
         let (said, overall, status): (&[&str], _, _) = match number % 6 {
@@ -193,7 +199,9 @@ async fn what_was_said_decides_how_a_screen_ends() {
         assert_eq!(shown["result"], if is_judged { json!("passed") } else { Value::Null }, "{reason}");
         assert_eq!(shown["summary"] == TOO_LITTLE, status == "completed" && said.len() < 3, "{reason}");
         assert_eq!(shown["transcript"].as_array().unwrap().is_empty(), status == "declined", "{reason}");
-        assert!(shown["summary"].as_str().is_none_or(|summary| reason.is_empty() || !summary.contains(reason)));
+        assert!(
+            shown["summary"].as_str().is_none_or(|summary| reason.is_empty() || !summary.contains(reason))
+        );
         let history = client.history(candidate).await;
         assert_eq!(history.contains(&"screen_completed".to_owned()), status == "completed", "{reason}");
         completed += u32::from(status == "completed");

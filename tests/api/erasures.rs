@@ -19,7 +19,7 @@ use tests::{ACME, BASE_URL, Fixtures, GLOBEX, Response, TestApi, key_actor, tena
 
 use crate::careers_applications::{Job, form};
 use crate::careers_resumes::{attach, send};
-use crate::vapi::{Setup, in_state};
+use crate::vapi::{Setup, in_state, without_calls};
 use crate::voice_screens::Invited;
 use crate::voice_webhook::{callback, conversation, deliver, report};
 
@@ -742,7 +742,7 @@ async fn a_scheduled_call_is_cancelled_at_the_provider() {
 /// The order of the call got no answer. The first callback supplies the call's id.
 #[tokio::test]
 async fn a_call_whose_id_is_unknown_is_erased_once_a_callback_supplies_it() {
-    let setup = Setup::new(|_| FakeResponse::Json(500, json!({}))).await;
+    let setup = Setup::new(without_calls(|| FakeResponse::Close)).await;
     let (api, client) = (&setup.api, setup.client());
     for is_early in [true, false] {
         api.clock.set(NOW);
@@ -761,7 +761,7 @@ async fn a_call_whose_id_is_unknown_is_erased_once_a_callback_supplies_it() {
         setup.run_tasks_at(&["11:30:00", "12:00:00"]).await;
         assert_eq!(erasures(&setup, screen), 2, "{is_early}");
         assert!(!api.stored_items().await.keys().any(|(pk, _)| pk.contains("#SCREEN")));
-        setup.vapi.reply_with(|_| FakeResponse::Json(500, json!({})));
+        setup.vapi.reply_with(without_calls(|| FakeResponse::Close));
     }
     // A call that is never confirmed has no id.
     api.clock.set(NOW);

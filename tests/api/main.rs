@@ -12,6 +12,7 @@ mod audit_log;
 mod bodies;
 mod budget;
 mod call_endings;
+mod call_retries;
 mod calls;
 mod candidates;
 mod candidates_cost;

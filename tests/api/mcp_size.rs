@@ -231,5 +231,5 @@ pub(super) async fn end_screen(api: &TestApi, screen: u64, report: Report) {
     let (tenant, store, now) = (tenant(ACME, Mode::Live), api.store(), api.environment.clock.now());
     let ids = Ids::new(api.environment.clock.clone(), api.environment.random.clone());
     let before = store.find_screen(tenant, Id::new(screen).unwrap()).await.unwrap().unwrap();
-    screening::end(store, tenant, &before, report, now, &ids).await.unwrap();
+    screening::end(store, tenant, &before, before.clone(), report, now, &ids).await.unwrap();
 }

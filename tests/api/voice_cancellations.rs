@@ -368,6 +368,9 @@ async fn a_screen_cancelled_during_its_order_is_cancelled_at_the_provider() {
             if request.method == "DELETE" {
                 return FakeResponse::Json(200, json!({}));
             }
+            if request.method == "GET" {
+                return FakeResponse::Json(200, json!([]));
+            }
             let setup = weak.upgrade().unwrap();
             FakeResponse::after(async move {
                 cancel(&setup.client(), screen).await.expect(200);

@@ -1,18 +1,21 @@
 //! Calls: orders those of voice screens, and checks on those that the provider has not reported on.
 //!
 //! A voice screen is stored first and called later. One task starts the call, and another checks on the call if the
-//! provider has not reported on it. A provider gets one order for each call. A run claims the screen before it sends
-//! the order, so the function may run late, twice, or concurrently, and it may be killed at any point.
+//! provider has not reported on it. A run claims the screen before it sends the order, so the function may run late, twice, or
+//! concurrently, and it may be killed at any point.
+//!
+//! A provider gets one order for each call. It gets another one only if it has said that it did not make the call, for a
+//! reason that passes, and does not have the call after all.
 
 use jiff::{SignedDuration, Timestamp};
 use shared::clock::later;
 use shared::http::Environment;
 use shared::model::{
-    CallState, CancelReason, Candidate, Failure, NamedOrganization, Organization, Outcome, Phone, Report,
-    Role, ScreenRecord, ScreenStatus, Tenant,
+    CallState, CallingHours, CancelReason, Candidate, Failure, NamedOrganization, Organization, Outcome,
+    Phone, Report, Role, ScreenRecord, ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
-use shared::providers::voice::{CallOrder, StartError, VoicePort};
+use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
 use shared::store::{CommitError, MaybeErased, Task, Transaction};
@@ -23,6 +26,20 @@ use crate::{Job, MAX_ATTEMPTS, MAX_CALL, TaskError};
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// The maximum wait for the analysis of a call that has ended.
 const MAX_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
+/// The time after which a call is looked for at the provider whose answer was lost. Until then, the order may be on its way.
+pub(crate) const LOOK_AFTER: SignedDuration = SignedDuration::from_mins(2);
+/// The time after the first hour for calls within which calls are ordered that have waited for it.
+const MORNING: u64 = 15 * 60;
+
+/// Whether a call may be ordered now.
+enum Admission {
+    /// It may. It was counted, unless it had been counted before.
+    Now(Option<CountedCall>),
+    /// It may be ordered at this time.
+    Later(Timestamp),
+    /// It may not, for the reason in this sentence.
+    Never(String),
+}
 
 impl Job {
     /// Takes the next step for a screen's call: orders it, checks on it, cancels it, or gives up.
@@ -40,6 +57,9 @@ impl Job {
             return self.cancel_call(tenant, &record, provider).await;
         }
         let result = match (&record.dialing, provider) {
+            (CallState::Due, Some((voice, client))) if record.orders.last_at.is_some() => {
+                self.call_again(tenant, &record, voice, client).await
+            }
             (CallState::Due, Some((voice, client))) => self.call(tenant, &record, voice, client).await,
             (CallState::Due, None) => {
                 self.fail(tenant, &record, "The voice provider is no longer configured.").await
@@ -53,9 +73,86 @@ impl Job {
             (CallState::Placed(call_id), Some((voice, client))) => {
                 self.check(tenant, &record, voice, client, call_id).await
             }
+            (CallState::Asked, Some((voice, client))) => self.look_for(tenant, &record, voice, client).await,
             _ => self.give_up(tenant, &record).await,
         };
         Ok(result?)
+    }
+
+    /// Orders a call again that the provider has not made, unless it is too late, or the provider has the call after all.
+    async fn call_again(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<(), CommitError> {
+        if self.now > record.latest_order() {
+            return self.fail_for(tenant, record, Failure::Busy).await;
+        }
+        match self.find_call(tenant, record, voice, client).await {
+            Ok(None) => self.call(tenant, record, voice, client).await,
+            Ok(Some(call_id)) => self.adopt(tenant, record, voice, call_id).await,
+            Err(error) => {
+                tracing::warn!(%tenant, screen = record.screen.id.get(), failure = %error, "calls cannot be listed");
+                self.put_off(tenant, record).await
+            }
+        }
+    }
+
+    /// Looks for a call whose answer was lost, and gives up if the provider does not have it.
+    async fn look_for(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<(), CommitError> {
+        let last_look = later(record.call_at(), voice.facts().report_timeout);
+        let next = match self.find_call(tenant, record, voice, client).await {
+            Ok(Some(call_id)) => return self.adopt(tenant, record, voice, call_id).await,
+            Ok(None) => last_look,
+            Err(error) => {
+                tracing::warn!(%tenant, screen = record.screen.id.get(), failure = %error, "calls cannot be listed");
+                self.after(CHECK_INTERVAL).min(last_look)
+            }
+        };
+        if self.now >= last_look {
+            return self.give_up(tenant, record).await;
+        }
+        self.replace(tenant, record, &record.clone().postpone(next, self.now)).await
+    }
+
+    /// Records the id of a call that was found at the provider.
+    async fn adopt(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        call_id: String,
+    ) -> Result<(), CommitError> {
+        let due = later(record.call_at(), voice.facts().report_timeout);
+        let found = record.clone().dial(CallState::Placed(call_id), None, due, self.now);
+        self.replace(tenant, record, &found).await
+    }
+
+    /// Finds the call of the last order at the provider.
+    pub(crate) async fn find_call(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<Option<String>, CallError> {
+        let Some(ordered_at) = record.orders.last_at else { return Ok(None) };
+        let reference = Reference { tenant, screen: record.screen.id }.to_string();
+        let calls = voice.find(client, &reference, ordered_at).await?;
+        Ok(calls.into_iter().find(|call_id| !record.orders.ended.contains(call_id)))
+    }
+
+    async fn put_off(&self, tenant: Tenant, record: &ScreenRecord) -> Result<(), CommitError> {
+        let Environment { store, random, .. } = &self.environment;
+        screening::put_off(store, tenant, record, record.clone(), self.now, &self.ids, random).await
     }
 
     /// Claims a screen whose call is due and orders the call, unless the screen has become obsolete.
@@ -105,9 +202,13 @@ impl Job {
         // Counted before the claim, so that a run that is killed in between never exceeds the limit.
         let counted = match &candidate.candidate.profile.phone {
             Some(phone) if voice.facts().needs_phone && record.dialing == CallState::Due => {
-                match self.count_call(&organization.organization, phone, call_at).await? {
-                    Ok(counted) => Some(counted),
-                    Err(sentence) => {
+                match self.admit(&organization.organization, record, phone, call_at).await? {
+                    Admission::Now(counted) => counted,
+                    Admission::Later(due) => {
+                        self.replace(tenant, record, &record.clone().postpone(due, self.now)).await?;
+                        return Ok(None);
+                    }
+                    Admission::Never(sentence) => {
                         self.fail(tenant, record, &format!("{sentence}.")).await?;
                         return Ok(None);
                     }
@@ -117,10 +218,12 @@ impl Job {
         };
         let due = later(call_at, voice.facts().report_timeout);
         let claimed = match record.dialing {
-            CallState::Due => ScreenRecord {
-                assessment: Some(voice.assessment()),
-                ..record.clone().dial(CallState::Asked, None, due, self.now)
-            },
+            CallState::Due => {
+                let mut claimed = record.clone().dial(CallState::Asked, None, due, self.now);
+                claimed.assessment = Some(voice.assessment());
+                claimed.orders.last_at = Some(self.now);
+                claimed
+            }
             // A repeated order.
             CallState::Asked | CallState::Placed(_) => record.clone().postpone(due, self.now),
         };
@@ -143,21 +246,42 @@ impl Job {
         Ok(Some((claimed, order)))
     }
 
-    /// Counts a telephone call towards the daily limits, if its number may be called. The error is a sentence for users.
-    async fn count_call(
+    /// Checks whether a telephone number may be called now, and counts the call towards the daily limits. A call that was put
+    /// off was counted already, and nobody expects it at its time, so it is made only in the hours for calls.
+    async fn admit(
         &self,
         organization: &Organization,
+        record: &ScreenRecord,
         phone: &Phone,
         call_at: Timestamp,
-    ) -> Result<Result<CountedCall, String>, CommitError> {
-        let Environment { store, config, providers, .. } = &self.environment;
+    ) -> Result<Admission, CommitError> {
+        let Environment { store, config, providers, random, .. } = &self.environment;
         let chosen = store.find_call_countries(organization.tenant()).await?;
         let allowed = chosen.as_deref().unwrap_or(providers.default_call_countries());
-        if let Err(error) = check_number(phone, allowed) {
-            return Ok(Err(format!("No call was made: the phone number {error}")));
+        let country = match check_number(phone, allowed) {
+            Ok(country) => country,
+            Err(error) => return Ok(Admission::Never(format!("No call was made: the phone number {error}"))),
+        };
+        if record.orders.last_at.is_none() {
+            let counted =
+                CountedCall::count(store, &config.signing_keys, organization, phone, call_at).await?;
+            return Ok(counted.map_or_else(
+                |limit| Admission::Never(format!("No call was made: {limit}")),
+                |counted| Admission::Now(Some(counted)),
+            ));
         }
-        let counted = CountedCall::count(store, &config.signing_keys, organization, phone, call_at).await?;
-        Ok(counted.map_err(|limit| format!("No call was made: {limit}")))
+        if call_at > self.now {
+            return Ok(Admission::Now(None));
+        }
+        let too_late = "The voice provider could not make the call in time";
+        Ok(match CallingHours::of(country).next(self.now) {
+            Some(time) if time <= self.now => Admission::Now(None),
+            Some(time) if time <= record.latest_order() => {
+                let wait = i64::try_from(random.below(MORNING)).unwrap_or(0);
+                Admission::Later(later(time, SignedDuration::from_secs(wait)))
+            }
+            _ => Admission::Never(too_late.to_owned()),
+        })
     }
 
     /// Orders the call of a claimed screen and records the provider's response.
@@ -178,6 +302,14 @@ impl Job {
                 let sentence = format!("{sentence}.");
                 self.retry_conflicts(tenant, record, || self.fail(tenant, record, &sentence)).await
             }
+            Err(StartError::Account(status)) => {
+                let failure = || Failure::Account(format!("status {status}"));
+                self.retry_conflicts(tenant, record, || self.fail_for(tenant, record, failure())).await
+            }
+            Err(StartError::Busy(sentence)) => {
+                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call was not made");
+                self.retry_conflicts(tenant, record, || self.put_off(tenant, record)).await
+            }
             Err(StartError::Unknown(sentence)) => {
                 tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call may have been started");
                 let note = format!("{sentence}. The call may or may not be made.");
@@ -195,7 +327,10 @@ impl Job {
         call_id: Option<String>,
         note: Option<String>,
     ) -> Result<(), CommitError> {
-        let due = record.task_due.unwrap_or(self.now);
+        let mut due = record.task_due.unwrap_or(self.now);
+        if call_id.is_none() {
+            due = due.min(self.after(LOOK_AFTER));
+        }
         let state = call_id.map_or(CallState::Asked, CallState::Placed);
         let mut before = record.clone();
         let mut after = record.clone().dial(state.clone(), note, due, self.now);
@@ -249,6 +384,9 @@ impl Job {
             Ok(Some(report)) => {
                 let ended_at = report.ended_at.unwrap_or(record.screen.updated_at);
                 let can_wait = self.now.duration_since(ended_at) < MAX_ANALYSIS;
+                if screening::can_be_put_off(record, &report) {
+                    return self.put_off(tenant, record).await;
+                }
                 if !(screening::awaits_analysis(&report) && can_wait) {
                     return self.end(tenant, record, report).await;
                 }
@@ -287,12 +425,21 @@ impl Job {
     }
 
     async fn fail(&self, tenant: Tenant, record: &ScreenRecord, sentence: &str) -> Result<(), CommitError> {
-        let failure = Failure::Other(sentence.to_owned());
+        self.fail_for(tenant, record, Failure::Other(sentence.to_owned())).await
+    }
+
+    async fn fail_for(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        failure: Failure,
+    ) -> Result<(), CommitError> {
         self.end(tenant, record, Report::without_conversation(Outcome::Failed(failure))).await
     }
 
     async fn end(&self, tenant: Tenant, record: &ScreenRecord, report: Report) -> Result<(), CommitError> {
-        screening::end(&self.environment.store, tenant, record, report, self.now, &self.ids).await
+        let store = &self.environment.store;
+        screening::end(store, tenant, record, record.clone(), report, self.now, &self.ids).await
     }
 
     pub(crate) async fn replace(
@@ -334,7 +481,6 @@ impl Job {
     }
 
     fn is_overdue(&self, record: &ScreenRecord) -> bool {
-        let call_at = record.screen.scheduled_at.unwrap_or(record.screen.created_at);
-        self.now > later(call_at, MAX_CALL)
+        self.now > later(record.call_at(), MAX_CALL)
     }
 }

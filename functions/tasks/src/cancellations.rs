@@ -11,6 +11,7 @@ use shared::providers::voice::VoicePort;
 use shared::services::{Author, screening};
 use shared::store::{CommitError, MaybeErased, Paging, StoreError, Task, Transaction};
 
+use crate::calls::LOOK_AFTER;
 use crate::{CONCURRENCY, Job, MAX_ATTEMPTS, MAX_CALL, PAGE, TaskError};
 
 /// The time between two attempts to cancel or erase a call at the provider.
@@ -102,8 +103,8 @@ impl Job {
         Err(CommitError::Stale)
     }
 
-    /// Cancels the call of a cancelled screen at the provider. While the call's id is unknown, waits for it until the
-    /// call would be over.
+    /// Cancels the call of a cancelled screen at the provider, or deletes that of a declined one. While the call's id is
+    /// unknown, looks for it until the order has certainly arrived, and then waits until the call would be over.
     pub(crate) async fn cancel_call(
         &self,
         tenant: Tenant,
@@ -111,21 +112,31 @@ impl Job {
         provider: Option<(&dyn VoicePort, &HttpClient)>,
     ) -> Result<(), TaskError> {
         let screen = &record.screen;
-        let over = later(screen.scheduled_at.unwrap_or(screen.created_at), MAX_CALL);
-        let mut failure = None;
-        if let (CallState::Placed(call_id), Some((voice, client))) = (&record.dialing, provider) {
-            failure = voice.cancel(client, call_id).await.err();
+        let over = later(record.call_at(), MAX_CALL);
+        let (mut dialing, mut failure) = (record.dialing.clone(), None);
+        if let Some((voice, client)) = provider {
+            if !matches!(dialing, CallState::Placed(_)) {
+                match self.find_call(tenant, record, voice, client).await {
+                    Ok(found) => dialing = found.map_or(dialing, CallState::Placed),
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if let CallState::Placed(call_id) = &dialing {
+                failure = voice.cancel(client, call_id).await.err();
+            }
         }
-        let due = match (&record.dialing, failure) {
+        let arrived = record.orders.last_at.map(|ordered_at| later(ordered_at, LOOK_AFTER));
+        let due = match (&dialing, failure) {
             _ if self.now >= over => None,
-            (CallState::Asked, _) => Some(over),
+            (CallState::Asked, None) => Some(arrived.filter(|time| *time > self.now).unwrap_or(over)),
+            (CallState::Due, None) => arrived.filter(|time| *time > self.now),
             (_, Some(error)) => {
                 tracing::warn!(%tenant, screen = screen.id.get(), failure = %error, "a call was not cancelled");
                 Some(self.after(RETRY_INTERVAL))
             }
             _ => None,
         };
-        let next = record.clone().follow_call(record.dialing.clone(), due);
+        let next = record.clone().follow_call(dialing, due);
         self.replace(tenant, record, &next).await?;
         match failure {
             Some(error) if self.now > later(screen.updated_at, PATIENCE) => {

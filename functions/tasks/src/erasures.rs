@@ -8,7 +8,8 @@ use shared::clock::later;
 use shared::id::Id;
 use shared::model::{CallState, ErasedCandidate, ResumeFile, ScreenRecord, ScreenStatus, Tenant};
 use shared::providers::bucket::{Bucket, BucketError, UPLOAD_TIME};
-use shared::providers::voice::ErasedCall;
+use shared::providers::client::HttpClient;
+use shared::providers::voice::{CallError, ErasedCall, VoicePort};
 use shared::services::erasure::Tombstone;
 use shared::store::{CommitError, DISCARDED_AT_ONCE, Paging, StoreError, Task, UploadTrace};
 
@@ -143,18 +144,19 @@ impl Job {
             CommitError::from(StoreError::Internal("a screen has an entry but no record".to_owned()))
         })?;
         let emptied = record.clone().erase();
-        let call_at = record.screen.scheduled_at.unwrap_or(record.screen.created_at);
+        let call_at = record.call_at();
         let over = later(call_at, MAX_CALL);
         // Only the call of a screen that had not ended, or that was cancelled, may still be in progress.
         let is_over = self.now >= over || emptied.screen.status != ScreenStatus::Cancelled;
         let providers = &self.environment.providers;
         let voice = providers.voice_provider(record.provider);
-        let left = match (&record.dialing, voice.zip(providers.http_client())) {
-            (CallState::Due, _) => Ok(ErasedCall::Nothing),
-            (call, Some((voice, client))) => {
-                voice.erase(client, call).await.map_err(|error| error.to_string())
+        let left = match voice.zip(providers.http_client()) {
+            _ if record.dialing == CallState::Due && record.orders.is_empty() => Ok(ErasedCall::Nothing),
+            Some((voice, client)) => {
+                let erased = self.erase_calls(tenant, &record, &*voice, client).await;
+                erased.map_err(|error| error.to_string())
             }
-            (_, None) => Err("the voice provider is no longer configured".to_owned()),
+            None => Err("the voice provider is no longer configured".to_owned()),
         };
         let remainder = match left {
             Ok(ErasedCall::RestOfCall) if !is_over && call_at <= self.now => Remainder::Call(over),
@@ -173,6 +175,27 @@ impl Job {
             store.empty_screen(tenant, &record, &emptied).await?;
         }
         Ok(remainder)
+    }
+}
+
+impl Job {
+    /// Erases all calls of a screen at the provider, also those that were never made.
+    async fn erase_calls(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<ErasedCall, CallError> {
+        for call_id in &record.orders.ended {
+            voice.erase(client, &CallState::Placed(call_id.clone())).await?;
+        }
+        let found = match record.dialing {
+            CallState::Asked | CallState::Due => self.find_call(tenant, record, voice, client).await?,
+            CallState::Placed(_) => None,
+        };
+        let call = found.map_or(record.dialing.clone(), CallState::Placed);
+        voice.erase(client, &call).await
     }
 }
 

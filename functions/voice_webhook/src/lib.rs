@@ -58,7 +58,7 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
     let provider = voice.facts().provider;
     if let Ok(reference) = callback.reference.parse() {
         let (store, now) = (context.store(), context.now());
-        screening::apply(store, provider, reference, callback, now, context.ids()).await?;
+        screening::apply(store, provider, reference, callback, now, context.ids(), context.random()).await?;
     } else {
         tracing::warn!(provider = provider.as_str(), "a callback has no valid reference");
     }

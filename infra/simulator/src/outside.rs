@@ -68,6 +68,7 @@ struct State {
 struct Call {
     /// The screen that it is for.
     reference: String,
+    ordered_at: Timestamp,
     ends_at: Timestamp,
     is_deleted: bool,
 }
@@ -265,8 +266,9 @@ impl Outside {
             let reference = order["customer"]["externalId"].as_str().unwrap_or_default().to_owned();
             let id = format!("call-{}", state.calls.len() + 1);
             let wait = Duration::from_millis(state.random.u64(0..CALL));
-            let ends_at = self.time.now() + SignedDuration::try_from(wait).expect("a short call");
-            state.calls.insert(id.clone(), Call { reference, ends_at, is_deleted: false });
+            let ordered_at = self.time.now();
+            let ends_at = ordered_at + SignedDuration::try_from(wait).expect("a short call");
+            state.calls.insert(id.clone(), Call { reference, ordered_at, ends_at, is_deleted: false });
             // Most calls are reported once, some twice, and some never.
             let reports = [1, 1, 1, 2, 0][state.random.usize(0..5)];
             for _ in 0..reports {
@@ -274,6 +276,9 @@ impl Outside {
                 tokio::spawn(self.clone().report(id.clone(), wait + late));
             }
             return answer(201, &json!({ "id": id, "status": "queued" }));
+        }
+        if let Some(query) = path.strip_prefix("/call?") {
+            return list_calls(&state.calls, query);
         }
         let now = self.time.now();
         let id = path.strip_prefix("/call/").unwrap_or_default();
@@ -405,6 +410,22 @@ fn received(response: Response<Bytes>) -> client::Response {
 fn answer(status: u16, body: &Value) -> client::Response {
     let status = StatusCode::from_u16(status).expect("a status");
     client::Response { status, headers: HeaderMap::default(), body: Bytes::from(body.to_string()) }
+}
+
+/// The calls that a query asks for, from the newest to the oldest.
+fn list_calls(calls: &BTreeMap<String, Call>, query: &str) -> client::Response {
+    let value = |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    let time = |name: &str| value(name).and_then(|text| text.parse::<Timestamp>().ok()).expect("a time");
+    let (since, until) = (time("createdAtGe"), time("createdAtLt"));
+    let limit: usize = value("limit").and_then(|text| text.parse().ok()).expect("a limit");
+    let is_asked_for = |call: &Call| !call.is_deleted && since <= call.ordered_at && call.ordered_at < until;
+    let mut found: Vec<_> = calls.iter().filter(|(_, call)| is_asked_for(call)).collect();
+    found.sort_by_key(|(_, call)| std::cmp::Reverse(call.ordered_at));
+    let shown = found.into_iter().take(limit).map(|(id, call)| {
+        let customer = json!({ "externalId": call.reference });
+        json!({ "id": id, "createdAt": call.ordered_at.to_string(), "customer": customer })
+    });
+    answer(200, &shown.collect())
 }
 
 /// What a call about a screen brought.

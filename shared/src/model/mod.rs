@@ -16,6 +16,7 @@ mod channel;
 mod consent;
 mod contact;
 mod country;
+mod country_zones;
 mod currency;
 mod day;
 mod erasure;
@@ -86,6 +87,7 @@ pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnec
 pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
 pub use contact::{Email, WebAddress};
 pub use country::Country;
+pub use country_zones::CallingHours;
 pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
@@ -122,8 +124,8 @@ pub use role::{
     RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,
 };
 pub use screen::{
-    Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Outcome, Report, Scores,
-    Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
+    Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,
+    Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};

@@ -7,9 +7,15 @@ use utoipa::ToSchema;
 use super::evidence::Evidence;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
-use crate::clock::to_second;
+use crate::clock::{later, to_second};
 use crate::id::Id;
 
+/// How long after its scheduled time a call may still be made.
+const LATEST_AFTER_SCHEDULE: SignedDuration = SignedDuration::from_hours(2);
+/// How long after the invitation a call without a scheduled time may still be made.
+const LATEST_AFTER_INVITATION: SignedDuration = SignedDuration::from_hours(24);
+/// What users read while a call waits to be ordered again.
+const WAITING: &str = "The voice provider could not make the call yet. It is tried again.";
 /// The summary of a conversation that is too short for scores.
 const TOO_LITTLE: &str = "The candidate said too little to judge: scores need three answers and 30 seconds.";
 
@@ -266,12 +272,34 @@ pub struct Invitation {
 /// The state of a call at the voice provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallState {
-    /// The call has not been requested yet.
+    /// The call has not been requested yet, or is to be requested again.
     Due,
-    /// The call is being requested, or the provider's response was lost. It is never requested a second time.
+    /// The call is being requested, or the provider's response was lost. Unless the provider has not made it, it is never
+    /// requested a second time.
     Asked,
     /// The provider has accepted the call and returned this id.
     Placed(String),
+}
+
+/// The orders of a screen's call so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orders {
+    /// When the call was last ordered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<Timestamp>,
+    /// The number of orders after which no call was made.
+    #[serde(default)]
+    pub put_off: u32,
+    /// The provider's ids of orders after which no call was made. Reports on them no longer count.
+    #[serde(default)]
+    pub ended: Vec<String>,
+}
+
+impl Orders {
+    /// Whether there was no order.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A screen with everything that its transitions depend on. The transcript is stored separately.
@@ -294,8 +322,11 @@ pub struct ScreenRecord {
     pub base_url: String,
     /// The state of the call at the provider.
     pub dialing: CallState,
+    /// The orders of the call so far.
+    #[serde(default, skip_serializing_if = "Orders::is_empty")]
+    pub orders: Orders,
     /// When the next task for the screen is due; `None` once the screen has ended. The call of a cancelled screen may
-    /// still have to be cancelled at the provider.
+    /// still have to be cancelled at the provider, and that of a declined one be deleted there.
     pub task_due: Option<Timestamp>,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
@@ -364,6 +395,7 @@ impl ScreenRecord {
             assessment: None,
             base_url,
             dialing: CallState::Due,
+            orders: Orders::default(),
             task_due: Some(request_at),
             version: 1,
         }
@@ -392,6 +424,7 @@ impl ScreenRecord {
         }
         let mut record = self.changed(now);
         record.task_due = None;
+        let may_have_call = record.may_have_call();
         let screen = &mut record.screen;
         screen.started_at = report.started_at.map(to_second).or(screen.started_at);
         match report.outcome {
@@ -420,6 +453,8 @@ impl ScreenRecord {
                 screen.summary = Some("The candidate did not answer the call.".to_owned());
             }
             Outcome::Declined => {
+                // Nothing is kept at the provider, either: a task deletes the call.
+                record.task_due = may_have_call.then_some(now);
                 screen.status = ScreenStatus::Declined;
                 screen.summary = Some("The candidate declined the conversation.".to_owned());
             }
@@ -441,7 +476,7 @@ impl ScreenRecord {
         let mut record = self.changed(now);
         record.screen.status = to;
         record.screen.summary = Some(format!("The screen was cancelled{}.", reason.because()));
-        record.task_due = (record.dialing != CallState::Due).then_some(now);
+        record.task_due = record.may_have_call().then_some(now);
         Ok(record)
     }
 
@@ -474,9 +509,11 @@ impl ScreenRecord {
         self
     }
 
-    /// Whether the screen was cancelled while its call was being requested, so that the call's id is not known yet.
+    /// Whether the screen ended while its call was being requested, and the call has to be cancelled or deleted once its id
+    /// is known.
     pub fn awaits_call(&self) -> bool {
-        self.screen.status == ScreenStatus::Cancelled && self.dialing == CallState::Asked
+        let has_to_go = matches!(self.screen.status, ScreenStatus::Cancelled | ScreenStatus::Declined);
+        has_to_go && self.dialing == CallState::Asked
     }
 
     /// Updates the call of a screen that has ended. The screen itself stays the same.
@@ -492,10 +529,40 @@ impl ScreenRecord {
     #[must_use]
     pub fn dial(self, dialing: CallState, note: Option<String>, due: Timestamp, now: Timestamp) -> Self {
         let mut record = self.changed(now);
-        record.dialing = dialing;
+        match std::mem::replace(&mut record.dialing, dialing) {
+            CallState::Placed(ended) if record.dialing == CallState::Due => record.orders.ended.push(ended),
+            _ => {}
+        }
         record.task_due = Some(due);
         record.screen.summary = note;
         record
+    }
+
+    /// Puts off a call that the provider has not made. It is ordered again at `due`.
+    #[must_use]
+    pub fn put_off(self, due: Timestamp, now: Timestamp) -> Self {
+        let mut record = self.dial(CallState::Due, Some(WAITING.to_owned()), due, now);
+        record.orders.put_off += 1;
+        record
+    }
+
+    /// Whether the provider may have the call.
+    fn may_have_call(&self) -> bool {
+        self.dialing != CallState::Due || !self.orders.is_empty()
+    }
+
+    /// The time of the call: the scheduled time, or that of the last order if it is later.
+    pub fn call_at(&self) -> Timestamp {
+        let screen = &self.screen;
+        screen.scheduled_at.max(self.orders.last_at).unwrap_or(screen.created_at)
+    }
+
+    /// The time until which the call may be ordered.
+    pub fn latest_order(&self) -> Timestamp {
+        let Screen { scheduled_at, created_at, .. } = self.screen;
+        scheduled_at.map_or(later(created_at, LATEST_AFTER_INVITATION), |call_at| {
+            later(call_at, LATEST_AFTER_SCHEDULE)
+        })
     }
 
     /// Postpones the next task.

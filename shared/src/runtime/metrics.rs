@@ -38,7 +38,7 @@ const DATABASE: &[(&str, &str)] = &[
 ];
 
 /// All lines with metrics. Each metric costs money for each value of its dimensions, so few have a dimension.
-pub const LINES: [LineMetrics; 8] = [
+pub const LINES: [LineMetrics; 9] = [
     // The number of values of `failed` is the number of requests, and its average the share that failed.
     LineMetrics {
         message: "request",
@@ -69,6 +69,7 @@ pub const LINES: [LineMetrics; 8] = [
         dimension: Some("provider"),
         metrics: &[("milliseconds", "Milliseconds"), ("refused", "Count"), ("unanswered", "Count")],
     },
+    LineMetrics { message: "a call is put off", dimension: None, metrics: &[("waiting_calls", "Count")] },
     LineMetrics { message: "an item cannot be read", dimension: None, metrics: &[("unreadable", "Count")] },
 ];
 

@@ -42,23 +42,25 @@ pub enum NumberError {
 }
 
 /// Checks whether a number may be called, in the form in which it would be stored now: an ordinary number in one of the
-/// `allowed` countries.
-pub fn check_number(phone: &Phone, allowed: &[Country]) -> Result<(), NumberError> {
+/// `allowed` countries. Returns its country.
+pub fn check_number(phone: &Phone, allowed: &[Country]) -> Result<Country, NumberError> {
     let number = PhoneNumber::parse(phone.parsed().as_str(), None).map_err(|_| NumberError::Invalid)?;
     if !number.is_valid() {
         return Err(NumberError::Invalid);
     }
-    // Satellite networks and international services have no country.
-    let region = number.get_region_code();
-    let country = region.and_then(|region| region.as_region_str().as_ref().parse::<Country>().ok());
     let kind = number.get_type();
     let is_ordinary = matches!(kind, Type::FixedLine | Type::Mobile | Type::FixedLineOrMobile | Type::VoIP);
-    let Some(country) = country.filter(|_| is_ordinary) else { return Err(NumberError::Special) };
+    let country = country_of(&number).filter(|_| is_ordinary).ok_or(NumberError::Special)?;
     if allowed.contains(&country) {
-        Ok(())
+        Ok(country)
     } else {
         Err(NumberError::OtherCountry { country, allowed: codes(allowed) })
     }
+}
+
+/// The country of a number. Satellite networks and international services have none.
+fn country_of(number: &PhoneNumber) -> Option<Country> {
+    number.get_region_code()?.as_region_str().as_ref().parse().ok()
 }
 
 /// The codes of countries, separated by commas.
@@ -130,7 +132,7 @@ mod tests {
         codes.split(' ').map(|code| code.parse().unwrap()).collect()
     }
 
-    fn check(number: &str, allowed: &str) -> Result<(), NumberError> {
+    fn check(number: &str, allowed: &str) -> Result<Country, NumberError> {
         let stored = serde_json::from_value(serde_json::json!(number)).unwrap();
         check_number(&stored, &countries(allowed))
     }
@@ -155,7 +157,7 @@ mod tests {
             ("+49015112345678", "DE"),
             ("+5212221234567", "MX"),
         ] {
-            assert_eq!(check(number, country), Ok(()), "{number}");
+            assert_eq!(check(number, country), country.parse().map_err(|_| NumberError::Invalid), "{number}");
             assert!(matches!(check(number, "AT"), Err(NumberError::OtherCountry { .. })), "{number}");
         }
         let error = check("+14155552671", "DE AT").unwrap_err().to_string();

@@ -12,6 +12,7 @@ use crate::model::{
     ScreenStatus, Tenant, Touchpoint, TouchpointKind, VoiceProvider,
 };
 use crate::providers::voice::{CallEvent, Callback};
+use crate::random::Random;
 use crate::services::Author;
 use crate::store::{CommitError, MaybeErased, Store, StoreError, Transaction};
 
@@ -19,6 +20,11 @@ use crate::store::{CommitError, MaybeErased, Store, StoreError, Transaction};
 pub const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// The time to wait for the analysis of a report before requesting it from the provider.
 pub const ANALYSIS_WAIT: SignedDuration = SignedDuration::from_secs(20);
+
+/// The time after the first order that did not lead to a call, before the call is ordered again. It doubles each time.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+/// The longest time between two orders.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(15);
 
 /// The name that identifies a screen to a voice provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +67,7 @@ pub async fn apply(
     callback: Callback,
     now: Timestamp,
     ids: &Ids,
+    random: &Random,
 ) -> Result<(), CommitError> {
     let tenant = reference.tenant;
     let found = store.find_screen(tenant, reference.screen).await?;
@@ -68,6 +75,9 @@ pub async fn apply(
         tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
         return Ok(());
     };
+    if callback.call_id.as_ref().is_some_and(|id| before.orders.ended.contains(id)) {
+        return Ok(());
+    }
     let mut record = before.clone();
     let is_placed = matches!(before.dialing, CallState::Placed(_));
     let call = callback.call_id.filter(|_| !is_placed).map(CallState::Placed);
@@ -95,8 +105,11 @@ pub async fn apply(
         {
             return store_transcript(store, tenant, &before, record, &candidate, &report, now).await;
         }
+        CallEvent::Ended(report) if can_be_put_off(&record, &report) => {
+            return put_off(store, tenant, &before, record, now, ids, random).await;
+        }
         CallEvent::Ended(report) => {
-            return end(store, tenant, &before, report, now, ids).await;
+            return end(store, tenant, &before, record, report, now, ids).await;
         }
         CallEvent::InProgress => record.begin(now),
         CallEvent::Other => record,
@@ -116,18 +129,56 @@ pub async fn replace(
     store.commit(transaction).await
 }
 
+/// Whether this report says that an ordered call was not made, for a reason that passes, so that it is ordered again.
+pub fn can_be_put_off(record: &ScreenRecord, report: &Report) -> bool {
+    report.outcome == Outcome::Failed(Failure::Busy)
+        && matches!(record.dialing, CallState::Placed(_))
+        && record.screen.status != ScreenStatus::InProgress
+}
+
+/// Orders a call later that was not made, or ends its screen if that would be too late. `before` is the record as read, and
+/// `record` may have changed since.
+pub async fn put_off(
+    store: &Store,
+    tenant: Tenant,
+    before: &ScreenRecord,
+    record: ScreenRecord,
+    now: Timestamp,
+    ids: &Ids,
+    random: &Random,
+) -> Result<(), CommitError> {
+    let due = later(now, pause(record.orders.put_off, random));
+    if due > record.latest_order() {
+        let report = Report::without_conversation(Outcome::Failed(Failure::Busy));
+        return end(store, tenant, before, record, report, now, ids).await;
+    }
+    replace(store, tenant, before, &record.put_off(due, now)).await?;
+    // A metric counts these lines.
+    tracing::info!(%tenant, screen = before.screen.id.get(), waiting_calls = 1_u64, "a call is put off");
+    Ok(())
+}
+
+/// The time until the next order, after this number of orders that did not lead to a call: at random, so that calls that
+/// were put off together are not ordered together.
+pub fn pause(put_off: u32, random: &Random) -> SignedDuration {
+    let longest = FIRST_PAUSE.saturating_mul(1 << put_off.min(8)).min(LONGEST_PAUSE).as_secs();
+    let half = longest / 2;
+    let more = random.below(u64::try_from(half).unwrap_or(0) + 1);
+    SignedDuration::from_secs(half + i64::try_from(more).unwrap_or(0))
+}
+
 /// Ends a screen in one transaction that also stores the transcript, the role's counters, the candidate and a
-/// touchpoint. `before` is the record as read. Does nothing if the candidate was erased.
+/// touchpoint. `before` is the record as read, and `record` may have changed since. Does nothing if the candidate was erased.
 pub async fn end(
     store: &Store,
     tenant: Tenant,
     before: &ScreenRecord,
+    mut record: ScreenRecord,
     report: Report,
     now: Timestamp,
     ids: &Ids,
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
-    let mut record = before.clone();
     if let Outcome::Failed(Failure::Account(reason)) = &report.outcome {
         // Every line at this level raises an alarm.
         tracing::error!(
@@ -202,6 +253,16 @@ pub fn awaits_analysis(report: &Report) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_quarter_of_an_hour_and_differ() {
+        let random = Random::seeded(1);
+        for (put_off, longest) in [(0, 60), (1, 120), (3, 480), (4, 900), (100, 900), (u32::MAX, 900)] {
+            let pauses: Vec<_> = (0..50).map(|_| pause(put_off, &random).as_secs()).collect();
+            assert!(pauses.iter().all(|pause| (longest / 2..=longest).contains(pause)), "{pauses:?}");
+            assert!(pauses.iter().any(|pause| *pause != pauses[0]));
+        }
+    }
     use proptest::prelude::*;
 
     proptest! {

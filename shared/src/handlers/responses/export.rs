@@ -197,6 +197,7 @@ impl ExportedScreen {
             assessment,
             base_url: _,
             dialing,
+            orders: _,
             task_due: _,
             version: _,
         } = record;

@@ -60,6 +60,14 @@ pub trait VoicePort: Send + Sync {
         order: &'p CallOrder,
     ) -> Pending<'p, Result<Option<String>, StartError>>;
 
+    /// Finds the calls that were ordered for this reference at about this time, by their ids.
+    fn find<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        reference: &'p str,
+        ordered_at: Timestamp,
+    ) -> Pending<'p, Result<Vec<String>, CallError>>;
+
     /// Reads the report of a call from the provider; `None` until the call has ended.
     fn report<'p>(
         &'p self,
@@ -146,6 +154,12 @@ pub enum StartError {
     /// The call was certainly not started.
     #[error("{0}")]
     Refused(String),
+    /// The call was certainly not started, because of the account at the provider, as this status says.
+    #[error("The voice provider returned status {0}")]
+    Account(u16),
+    /// The provider says that it has not started the call, or was not reached. It may start it later.
+    #[error("{0}")]
+    Busy(String),
     /// The call may have been started.
     #[error("{0}")]
     Unknown(String),

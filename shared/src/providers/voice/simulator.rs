@@ -111,6 +111,16 @@ impl VoicePort for Simulator<'_> {
         })
     }
 
+    /// The simulator keeps no calls.
+    fn find<'p>(
+        &'p self,
+        _: &'p HttpClient,
+        _: &'p str,
+        _: Timestamp,
+    ) -> Pending<'p, Result<Vec<String>, CallError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// The simulator keeps no reports, because its callbacks contain everything.
     fn report<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<Option<Report>, CallError>> {
         Box::pin(std::future::ready(Ok(None)))

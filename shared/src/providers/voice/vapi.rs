@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::message::{self, DECLINED_PHRASE, GREETING};
 use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort};
+use crate::clock::later;
 use crate::config::{Services, VapiAccess};
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::{HttpClient, Provider, RequestError, Response};
@@ -18,6 +19,14 @@ const MAX_NAME: usize = 40;
 const MAX_DESCRIPTION: usize = 4_000;
 /// The maximum length of a call id from Vapi.
 const MAX_ID: usize = 100;
+/// The number of calls that are listed at a time. One has some 20 KB, or 100 KB with a conversation.
+const PAGE: usize = 8;
+/// The maximum number of such lists. Orders at the same time as one order fill fewer.
+const MAX_PAGES: usize = 30;
+/// The maximum difference between our clock and Vapi's.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// The maximum time that an order is on its way.
+const MAX_TRANSFER: SignedDuration = SignedDuration::from_mins(1);
 /// The maximum length of Vapi's reason in an error message, in characters.
 const MAX_REASON: usize = 200;
 /// What Vapi does.
@@ -110,6 +119,15 @@ impl VoicePort for Vapi<'_> {
         Box::pin(async move { self.place(client, order).await.map(Some) })
     }
 
+    fn find<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        reference: &'p str,
+        ordered_at: Timestamp,
+    ) -> Pending<'p, Result<Vec<String>, CallError>> {
+        Box::pin(self.search(client, reference, ordered_at))
+    }
+
     fn report<'p>(
         &'p self,
         client: &'p HttpClient,
@@ -160,19 +178,63 @@ impl<'p> Vapi<'p> {
         let response = self.send(client, request).await.map_err(|error| {
             let sentence = format!("The voice provider {error}");
             match error {
-                RequestError::Unreached => StartError::Refused(sentence),
+                RequestError::Unreached => StartError::Busy(sentence),
                 RequestError::Lost | RequestError::TooLong => StartError::Unknown(sentence),
             }
         })?;
         match response.status {
             status if status.is_success() => call_id(&response.body)
                 .ok_or_else(|| StartError::Unknown("The voice provider did not return a call id".to_owned())),
+            StatusCode::TOO_MANY_REQUESTS => {
+                Err(StartError::Busy("The voice provider has too many calls".to_owned()))
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::PAYMENT_REQUIRED | StatusCode::FORBIDDEN => {
+                Err(StartError::Account(response.status.as_u16()))
+            }
             status if status.is_client_error() => Err(StartError::Refused(self.refusal(&response))),
             status => {
-                let status = status.as_u16();
-                Err(StartError::Unknown(format!("The voice provider returned status {status}")))
+                let sentence = format!("The voice provider returned status {}", status.as_u16());
+                Err(if status.is_server_error() {
+                    StartError::Busy(sentence)
+                } else {
+                    StartError::Unknown(sentence)
+                })
             }
         }
+    }
+
+    /// Finds the calls for a reference that were ordered at about this time. Vapi lists calls from the newest to the oldest.
+    async fn search(
+        &self,
+        client: &HttpClient,
+        reference: &str,
+        ordered_at: Timestamp,
+    ) -> Result<Vec<String>, CallError> {
+        let since = ordered_at.saturating_sub(CLOCK_SKEW).unwrap_or(ordered_at);
+        let mut until = later(ordered_at, CLOCK_SKEW + MAX_TRANSFER).to_string();
+        let mut found = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let (url, number) = (self.api_url, &self.access.phone_number_id);
+            let request = client.get(&format!(
+                "{url}/call?phoneNumberId={number}&limit={PAGE}&createdAtGe={since}&createdAtLt={until}"
+            ));
+            let response = self.send(client, request).await?;
+            if response.status != StatusCode::OK {
+                return Err(CallError::Status(response.status.as_u16()));
+            }
+            let calls: Vec<Value> =
+                serde_json::from_slice(&response.body).map_err(|_| CallError::Status(200))?;
+            let ours = calls.iter().filter(|call| call["customer"]["externalId"] == *reference);
+            found.extend(
+                ours.filter_map(|call| call["id"].as_str().filter(|id| is_id(id)).map(str::to_owned)),
+            );
+            let oldest = calls.last().and_then(|call| call["createdAt"].as_str()?.parse::<Timestamp>().ok());
+            match oldest {
+                Some(oldest) if calls.len() == PAGE => until = oldest.to_string(),
+                _ => return Ok(found),
+            }
+        }
+        Ok(found)
     }
 
     /// Reads a call and returns its report; `None` until the call has ended.
@@ -591,12 +653,9 @@ mod tests {
                 r#"{"message":["customer.number is odd","name is\u0007 long"]}"#,
                 ": customer.number is odd, name is long",
             ),
-            ("401 Unauthorized", r#"{"message":"Invalid key"}"#, ": Invalid key"),
-            ("401 Unauthorized", r#"{"message":"Invalid key the-key"}"#, " with status 401"),
-            ("402 Payment Required", "<html>", " with status 402"),
+            ("400 Bad Request", r#"{"message":"Invalid key the-key"}"#, " with status 400"),
             ("404 Not Found", "", " with status 404"),
             ("422 Unprocessable Content", r#"{"message":{"text":"no"}}"#, " with status 422"),
-            ("429 Too Many Requests", r#"{"message":"Over the limit"}"#, ": Over the limit"),
         ] {
             assert_eq!(start_with(response(status, body)).await, refused(&format!("{refusal}{reason}")));
         }
@@ -606,11 +665,50 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failed_or_incomplete_response_has_an_unknown_outcome() {
-        for (status, number) in [("500 Internal Server Error", 500), ("503 Service Unavailable", 503)] {
-            let result = start_with(response(status, r#"{"message":"oops"}"#)).await;
-            assert_eq!(result, unknown(&format!("The voice provider returned status {number}")));
+    async fn a_refusal_says_whether_the_call_can_be_ordered_later() {
+        let busy = |sentence: &str| Err(StartError::Busy(format!("The voice provider {sentence}")));
+        for (status, expected) in [
+            ("401 Unauthorized", Err(StartError::Account(401))),
+            ("402 Payment Required", Err(StartError::Account(402))),
+            ("403 Forbidden", Err(StartError::Account(403))),
+            ("429 Too Many Requests", busy("has too many calls")),
+            ("500 Internal Server Error", busy("returned status 500")),
+            ("503 Service Unavailable", busy("returned status 503")),
+        ] {
+            assert_eq!(start_with(response(status, r#"{"message":"oops"}"#)).await, expected, "{status}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_call_is_found_by_its_reference() {
+        let calls = json!([
+            {"id": "call-2", "customer": {"externalId": "screen-2"}},
+            {"id": "call-1", "customer": {"externalId": "screen-1"}},
+            {"id": "../call", "customer": {"externalId": "screen-1"}},
+            {"id": "call-3"},
+            7,
+        ]);
+        let ordered_at = "2026-11-20T09:30:00Z".parse().unwrap();
+        for (status, body, expected) in [
+            ("200 OK", calls.to_string(), Ok(vec!["call-1".to_owned()])),
+            ("200 OK", "[]".to_owned(), Ok(Vec::new())),
+            ("200 OK", "{}".to_owned(), Err(CallError::Status(200))),
+            ("404 Not Found", "[]".to_owned(), Err(CallError::Status(404))),
+            ("503 Service Unavailable", String::new(), Err(CallError::Status(503))),
+        ] {
+            let (account, provider) = respond(response(status, &body)).await;
+            let vapi = account.vapi();
+            assert_eq!(vapi.find(&account.client, "screen-1", ordered_at).await, expected, "{status} {body}");
+            assert_eq!(
+                provider.await.unwrap().line,
+                "GET /call?phoneNumberId=phone-1&limit=8&createdAtGe=2026-11-20T09:29:00Z\
+                 &createdAtLt=2026-11-20T09:32:00Z HTTP/1.1"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn incomplete_response_has_an_unknown_outcome() {
         let redirect =
             "HTTP/1.1 307 Temporary Redirect\r\nlocation: /call/2\r\ncontent-length: 0\r\n\r\n".to_owned();
         assert_eq!(start_with(redirect).await, unknown("The voice provider returned status 307"));
@@ -648,7 +746,7 @@ mod tests {
         let account = Account::new(&format!("http://{}", listener.local_addr().unwrap()), None);
         drop(listener);
         let sentence = format!("The voice provider {}", RequestError::Unreached);
-        assert_eq!(account.start(&order()).await, refused(&sentence));
+        assert_eq!(account.start(&order()).await, Err(StartError::Busy(sentence)));
         assert_eq!(account.report("call-1").await, Err(CallError::Request(RequestError::Unreached)));
         let without_phone = CallOrder { phone: None, ..order() };
         assert_eq!(account.start(&without_phone).await, refused("The candidate has no phone number"));
