@@ -118,10 +118,8 @@ async fn a_request_is_logged_as_one_line_without_client_data() {
     }
 }
 
-#[tokio::test]
-async fn the_words_of_a_voice_provider_are_not_logged() {
-    let canary = "Canary-4711";
-    let vapi = FakeServer::start(move |_| FakeResponse::Json(400, json!({ "message": [canary] }))).await;
+/// A service whose calls go to this fake of Vapi.
+async fn with_vapi(vapi: &FakeServer) -> TestApi {
     let access = VapiAccess {
         api_key: Some(Secret::new("vapi-key")),
         phone_number_id: "phone-1".to_owned(),
@@ -131,9 +129,11 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     let addresses = Addresses { vapi: vapi.url.clone(), ..Addresses::default() };
     let call_countries = vec!["US".parse().unwrap()];
     let services = Services { vapi: Some(access), call_countries, addresses, ..Services::default() };
-    let api = TestApi::with_services(services).await;
-    let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
+    TestApi::with_services(services).await
+}
+
+/// Invites somebody to a voice screen, and runs the tasks. Returns the screen.
+async fn called(api: &TestApi) -> u64 {
     let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
     api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
     let jane = json!({ "name": "Jane", "email": "jane@example.com", "phone": "+14155552671" });
@@ -144,6 +144,17 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     let invitation = json!({ "role_id": role, "consent": consent });
     let screen = api.post(&path, invitation).await.expect(201).number("/id");
     api.run_tasks().await;
+    screen
+}
+
+#[tokio::test]
+async fn the_words_of_a_voice_provider_are_not_logged() {
+    let canary = "Canary-4711";
+    let vapi = FakeServer::start(move |_| FakeResponse::Json(400, json!({ "message": [canary] }))).await;
+    let api = with_vapi(&vapi).await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
+    let screen = called(&api).await;
     let shown = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);
     assert!(shown.string("/summary").contains(canary), "the organization reads the reason");
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
@@ -162,6 +173,25 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
             .unwrap()
             .contains(&format!("{{ $.message = \"{ordered}\" }}"))
     );
+}
+
+/// The alarm on errors is raised, and the log has the reason, but not the provider's words.
+#[tokio::test]
+async fn trouble_with_the_account_of_the_voice_provider_is_an_error() {
+    let canary = "Canary-4711";
+    let vapi = FakeServer::start(move |_| FakeResponse::Json(402, json!({ "message": [canary] }))).await;
+    let api = with_vapi(&vapi).await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
+    let screen = called(&api).await;
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let errors: Vec<_> = logged.iter().filter(|line| line["level"] == "ERROR").collect();
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    assert_eq!(error["message"], "the voice provider's account does not allow calls");
+    assert_eq!(error["reason"], "status 402");
+    let shown = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);
+    assert!(!text.contains(canary) && !shown.text.contains(canary) && !shown.text.contains("402"));
 }
 
 /// Each line names the API key, the application with its member, or the member, but no names.

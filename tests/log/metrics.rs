@@ -86,7 +86,7 @@ async fn run_schedule(api: &TestApi) {
 
 #[tokio::test]
 async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
-    let vapi = FakeServer::start(|_| FakeResponse::Json(400, json!({ "message": ["no"] }))).await;
+    let vapi = FakeServer::start(|_| FakeResponse::Json(429, json!({ "message": ["no"] }))).await;
     let api = TestApi::with_services(with_vapi(&vapi)).await;
     let (lines, _guard) = log_in_lambda();
     invite(&api).await;
