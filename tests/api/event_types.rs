@@ -77,6 +77,8 @@ async fn requests_jobs_providers_and_operators_make_all_types_of_events() {
             .expect(201);
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
         deliver(&api, &callback(&api, screen, "end-of-call-report", report)).await.expect(200);
+        let review = format!("voice_screens/{screen}/review");
+        client.post(&review, json!({ "decision": "overruled" })).await;
     }
     client.invited().await;
     api.run_tasks().await;

@@ -110,6 +110,7 @@ mod quota;
 mod races;
 mod retention;
 mod roles;
+mod screen_reviews;
 mod secrets;
 mod seeing;
 mod shape;

@@ -47,8 +47,10 @@ impl Session {
         id
     }
 
-    /// Invites another candidate to a screen for the role, and cancels it.
-    async fn cancel_screen(&mut self, role: u64) {
+    /// Confirms the result of a screen, invites another candidate to one for the role, and cancels that.
+    async fn review_and_cancel_screens(&mut self, screen: u64, role: u64) {
+        let review = json!({ "decision": "confirmed", "note": "The examples support the scores." });
+        self.send("POST /api/v1/voice_screens/{id}/review", screen, review).await;
         let ada = json!({ "name": "Ada Lovelace", "email": "ada@example.com" });
         let ada = self.api.post("/api/v1/candidates", ada).await.expect(201).number("/id");
         let later = json!({ "role_id": role, "scheduled_at": "2026-11-30T14:00:00Z" });
@@ -231,7 +233,7 @@ impl Session {
         ];
         session.read_by_id(&known).await;
         session.show_organization().await;
-        session.cancel_screen(role).await;
+        session.review_and_cancel_screens(screen, role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;

@@ -166,7 +166,7 @@ async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() 
     let expected = json!({
         "id": id, "candidate_id": candidate, "role_id": role, "status": "queued", "scheduled_at": null,
         "started_at": null, "completed_at": null, "duration_seconds": null, "summary": null, "scores": no_scores,
-        "result": null, "created_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:31:00Z",
+        "result": null, "review": null, "created_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:31:00Z",
     });
     assert_eq!(invited.body, expected);
     assert_eq!(invited.header("location"), format!("{BASE_URL}/api/v1/voice_screens/{id}"));

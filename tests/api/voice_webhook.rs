@@ -141,7 +141,7 @@ async fn report_completes_the_screen() {
     let expected = json!({
         "id": screen, "candidate_id": candidate, "role_id": role, "status": "completed", "scheduled_at": null,
         "started_at": "2026-11-20T09:24:00Z", "completed_at": "2026-11-20T09:28:10Z", "duration_seconds": 250,
-        "summary": "A conversation of 84.", "result": "passed",
+        "summary": "A conversation of 84.", "result": "passed", "review": null,
         "scores": { "overall": 84, "communication": 81, "experience": 82, "motivation": 83 },
         "created_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:07Z",
         "transcript": transcript(84),

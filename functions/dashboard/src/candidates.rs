@@ -8,8 +8,8 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
-    Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ReviewDecision, ScreenResult,
+    ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
@@ -478,6 +478,10 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
         }
         TouchpointKind::ScreenCancelled { role_id, reason, .. } => {
             format!("Voice screen for {} cancelled{}", title(*role_id), reason.because())
+        }
+        TouchpointKind::ScreenReviewed { role_id, decision, .. } => {
+            let decision = decision.map_or("reviewed", ReviewDecision::as_str);
+            format!("Result of the voice screen for {} {decision}", title(*role_id))
         }
         TouchpointKind::ScreenCompleted { role_id, result, .. } => match result {
             Some(result) => format!("Completed a voice screen for {}: {}", title(*role_id), result.as_str()),

@@ -125,6 +125,7 @@ pub fn candidates() -> Vec<Route> {
         Route::member("POST /dashboard/candidates/{id}/invite", Member, screens::invite),
         Route::member("GET /dashboard/screens/{id}", Member, screens::show).reading(VoiceScreenRead),
         Route::member("POST /dashboard/screens/{id}/cancel", Member, screens::cancel),
+        Route::member("POST /dashboard/screens/{id}/review", Member, screens::review),
         Route::member("GET /dashboard/candidates/{id}/export", Owner, personal_data::download)
             .reading(CandidateExported),
         Route::member("GET /dashboard/candidates/{id}/erase", Owner, personal_data::ask_to_erase),

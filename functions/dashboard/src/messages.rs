@@ -183,6 +183,8 @@ messages! {
         Invited = "invited": "Invited to a voice screen.",
         /// A voice screen was cancelled.
         ScreenCancelled = "screen-cancelled": "Voice screen cancelled. The candidate is not called.",
+        /// The result of a voice screen was confirmed or overruled.
+        ScreenReviewed = "screen-reviewed": "Decision saved.",
         /// A legal hold was set.
         HoldSet = "hold-set": "Legal hold set. The candidate cannot be erased.",
         /// A legal hold was lifted.

@@ -1,17 +1,18 @@
-//! Voice screens: the invitation, the page with the transcript, and the cancellation.
+//! Voice screens: the invitation, the page with the transcript, the cancellation, and the decision about the result.
 
 use std::sync::Arc;
 
 use askama::Template;
 use shared::handlers::screens;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
+use shared::model::{CandidateRecord, Evidence, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
 
 use crate::candidate_list::{candidate_path, in_list};
 use crate::dates::{self, Time};
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
+use crate::sources::actor;
 
 /// The fields with a time, which browsers send without a time zone.
 const TIMES: [&str; 2] = ["scheduled_at", "consent.obtained_at"];
@@ -34,6 +35,11 @@ struct ScreenPage<'p> {
     /// What supports no turn of the transcript.
     others: Vec<Remark<'p>>,
     can_be_cancelled: bool,
+    /// How many things the candidate said, and for how long the conversation lasted.
+    said: Option<String>,
+    /// Who decided what about the result, and when.
+    review: Option<String>,
+    can_be_reviewed: bool,
 }
 
 /// A turn of the transcript, with what the assessment says about it.
@@ -101,7 +107,29 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         turns: turns.collect(),
         others: remarks(None),
         can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
+        said: said(screen, &transcript),
+        review: screen.review.as_ref().map(|review| {
+            let (decision, by) = (review.decision.as_str(), actor(&review.actor));
+            format!(
+                "The result was {decision} by {by} on {}.",
+                dates::zone(&request).minute(review.decided_at)
+            )
+        }),
+        can_be_reviewed: screen.scores.overall.is_some(),
     })
+}
+
+/// What the transcript shows of the candidate; `None` without a transcript.
+fn said(screen: &Screen, transcript: &[Turn]) -> Option<String> {
+    let turns = match Evidence::of(transcript).turns {
+        _ if transcript.is_empty() => return None,
+        0 => "nothing".to_owned(),
+        1 => "1 thing".to_owned(),
+        turns => format!("{turns} things"),
+    };
+    let time =
+        screen.duration_seconds.map(|seconds| format!(" in {}:{:02} minutes", seconds / 60, seconds % 60));
+    Some(turns + &time.unwrap_or_default())
 }
 
 /// Shows the form that invites a candidate.
@@ -161,6 +189,16 @@ pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     match request.carry_out(request.call(fields_of(&[])), screens::cancel).await {
         Ok(_) => Ok(Notice::ScreenCancelled.redirect_to(&path)),
+        Err(Error::InvalidTransition(_)) => Ok(Alert::StatusChanged.redirect_to(&path)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Confirms or overrules the result of a voice screen.
+pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let path = format!("/dashboard/screens/{}", request.context.id()?);
+    match request.carry_out(request.call(request.fields()), screens::review).await {
+        Ok(_) => Ok(Notice::ScreenReviewed.redirect_to(&path)),
         Err(Error::InvalidTransition(_)) => Ok(Alert::StatusChanged.redirect_to(&path)),
         Err(error) => Err(error),
     }

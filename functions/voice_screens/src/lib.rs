@@ -12,5 +12,10 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, screen_queries::show)
             .reading(AuditAction::VoiceScreenRead),
         R::new("POST /api/v1/voice_screens/{id}/cancel", Scope::CandidatesWrite, screens::cancel),
+        R::new(
+            "POST /api/v1/voice_screens/{id}/review",
+            [Scope::CandidatesWrite, Scope::VoiceScreensRead],
+            screens::review,
+        ),
     ]
 }

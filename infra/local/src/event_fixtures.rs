@@ -10,12 +10,13 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, ApplicationForm, Audience, CandidateRecord, Client, ClientCredential, Code,
+    Actor, ActorKind, Analysis, ApplicationForm, Audience, CandidateRecord, Client, ClientCredential, Code,
     ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType,
     GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
-    Passkey, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor,
-    Session, Slug, Source, StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text,
-    TokenSet, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, Role, RoleContent, Scopes,
+    Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission,
+    SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint,
+    WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -278,7 +279,8 @@ impl EventFixtures<'_> {
         for number in [71, 72] {
             create_suspect_form(self.store, self.tenant, id(number)?, id(17)?, now).await?;
         }
-        self.create_screen(candidate(30)?, 42, Some(tomorrow)).await
+        self.create_screen(candidate(30)?, 42, Some(tomorrow)).await?;
+        self.create_completed_screen(candidate(91)?, 92).await
     }
 
     /// Creates webhook endpoints, and a delivery to one of them.
@@ -329,6 +331,25 @@ impl EventFixtures<'_> {
             String::new(),
             self.now,
         ))?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    /// Creates a candidate with a completed screen for the first role, which has a result.
+    async fn create_completed_screen(&self, candidate: CandidateRecord, number: u64) -> Outcome<()> {
+        let (candidate_id, screen, role_id) = (candidate.candidate.id, id(number)?, id(1)?);
+        let invitation = Invitation { id: screen, candidate_id, role_id, scheduled_at: None };
+        let invited =
+            ScreenRecord::invited(invitation, VoiceProvider::Simulator, self.now, String::new(), self.now);
+        let turn = Turn { speaker: Speaker::Candidate, text: "Recorded".to_owned(), at_seconds: 60 };
+        let scores = Scores { overall: Some(84), ..Scores::default() };
+        let report = Report {
+            transcript: vec![turn; 3],
+            analysis: Some(Analysis { scores, ..Analysis::default() }),
+            ..Report::without_conversation(CallOutcome::Completed)
+        };
+        self.create_candidate(candidate).await?;
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_screen(&invited.end(report, self.now))?;
         Ok(self.store.commit(transaction).await?)
     }
 

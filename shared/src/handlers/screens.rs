@@ -1,4 +1,4 @@
-//! Inviting candidates to voice screens, and cancelling voice screens.
+//! Inviting candidates to voice screens, cancelling voice screens, and reviewing their results.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,8 @@ use super::responses::screen::{Screen, ScreenAccess};
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{
-    CancelReason, ConsentPurpose, Invitation, OpenScreen, ScreenRecord, Step, TouchpointKind,
+    CancelReason, ConsentPurpose, Invitation, OpenScreen, Review, ReviewDecision, ReviewNote, ScreenRecord,
+    Step, TouchpointKind,
 };
 use crate::services::calls::check_number;
 use crate::services::screening;
@@ -131,6 +132,43 @@ pub async fn cancel(request: ApiRequest<()>) -> Result<Reply<Screen>, Error> {
     let mut transaction = request.transaction();
     let author = request.author();
     screening::cancel(&mut transaction, &before, &after, &candidate, reason, &author)?;
+    let screen = ScreenAccess::of(request.scopes()).screen(after.screen);
+    request.commit(transaction, Reply::resource(&screen)?).await
+}
+
+input! {
+    /// A decision about the result of a voice screen.
+    pub struct NewReview {
+        /// `confirmed`, or `overruled`: then the result is removed, and no longer counts in the role's statistics.
+        decision: required ReviewDecision,
+        /// Why.
+        note: optional ReviewNote,
+    }
+}
+
+/// Confirms or overrules the result of a voice screen. A later decision replaces an earlier one.
+///
+/// The scores stay. A decision moves nobody.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the screen has no overall score, so there is no result to decide about.
+pub async fn review(request: ApiRequest<NewReview>) -> Result<Reply<Screen>, Error> {
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let before = store.find_screen(tenant, request.id()?).await?.ok_or(Error::NotFound)?;
+    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let candidate = candidate.and_then(MaybeErased::present).ok_or(Error::NotFound)?;
+    let NewReview { decision, note } = request.input()?;
+    let author = request.author();
+    let review =
+        Review { requested_at: None, decided_at: author.at, decision, note, actor: author.actor.clone() };
+    let after = before.clone().review(review)?;
+    let mut transaction = request.transaction();
+    transaction.replace_screen(&before, &after)?;
+    let (screen_id, role_id) = (after.screen.id, after.screen.role_id);
+    let kind = TouchpointKind::ScreenReviewed { screen_id, role_id, decision: Some(decision) };
+    let reviewed = candidate.clone().advance_version();
+    transaction.replace_candidate(&candidate, &reviewed, &author.touchpoints([kind]))?;
     let screen = ScreenAccess::of(request.scopes()).screen(after.screen);
     request.commit(transaction, Reply::resource(&screen)?).await
 }

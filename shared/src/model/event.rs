@@ -119,6 +119,7 @@ event_types! {
     ScreenUnanswered = "screen.unanswered", "The candidate did not answer the call of a voice screen, or said nothing.", ["candidate_id", "role_id", "from", "to"];
     ScreenFailed = "screen.failed", "The call or the conversation of a voice screen failed.", ["candidate_id", "role_id", "from", "to"];
     ScreenCancelled = "screen.cancelled", "A voice screen was cancelled.", ["candidate_id", "role_id", "from", "to", "reason"];
+    ScreenReviewed = "screen.reviewed", "A person confirmed or overruled the result of a voice screen.", ["candidate_id", "role_id"];
     ScreenDeclined = "screen.declined", "A candidate declined the conversation of a voice screen.", ["candidate_id", "role_id", "from", "to"];
     PostCreated = "post.created", "A post is being sent to a channel, which has not confirmed it yet.", ["job_posting_id", "channel"];
     PostPublished = "post.published", "A channel confirmed a post.", ["job_posting_id", "channel"];

@@ -125,7 +125,8 @@ pub use role::{
 };
 pub use screen::{
     Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,
-    Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
+    Review, ReviewDecision, ReviewNote, Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker,
+    Turn, VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};

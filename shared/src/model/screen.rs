@@ -4,9 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::actor::Actor;
 use super::evidence::Evidence;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
+use super::text::Lines;
 use crate::clock::{later, to_second};
 use crate::id::Id;
 
@@ -67,6 +69,34 @@ string_enum! {
         /// The overall score is below 70.
         Failed = "failed",
     }
+}
+
+string_enum! {
+    /// What a person decided about the result of a screen.
+    pub enum ReviewDecision {
+        /// The result stands.
+        Confirmed = "confirmed",
+        /// The result does not count.
+        Overruled = "overruled",
+    }
+}
+
+/// A text that explains a review.
+pub type ReviewNote = Lines<2_000>;
+
+/// A person's review of the result of a screen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Review {
+    /// When the candidate asked for the review; `null` if nobody asked.
+    pub requested_at: Option<Timestamp>,
+    /// When the decision was made.
+    pub decided_at: Timestamp,
+    /// The decision.
+    pub decision: ReviewDecision,
+    /// Why.
+    pub note: Option<ReviewNote>,
+    /// Who decided.
+    pub actor: Actor,
 }
 
 string_enum! {
@@ -248,8 +278,11 @@ pub struct Screen {
     pub summary: Option<String>,
     /// The scores.
     pub scores: Scores,
-    /// The result; `None` without an overall score.
+    /// The result; `None` without an overall score, or if a person has overruled it.
     pub result: Option<ScreenResult>,
+    /// What a person decided about the result, if anybody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
     /// When the candidate was invited.
     pub created_at: Timestamp,
     /// When the screen was last updated.
@@ -383,6 +416,7 @@ impl ScreenRecord {
             summary: None,
             scores: Scores::default(),
             result: None,
+            review: None,
             created_at: now,
             updated_at: now,
         };
@@ -480,6 +514,19 @@ impl ScreenRecord {
         Ok(record)
     }
 
+    /// Confirms or overrules the result. Only the result that follows from a score can be reviewed, any number of times.
+    pub fn review(self, review: Review) -> Result<Self, InvalidTransition> {
+        let (result, now) = (self.screen.scores.overall.map(ScreenResult::of), review.decided_at);
+        let Some(result) = result else {
+            let to = review.decision.as_str();
+            return Err(InvalidTransition { field: "review", from: "a screen without a result", to });
+        };
+        let mut record = self.changed(now);
+        record.screen.result = (review.decision == ReviewDecision::Confirmed).then_some(result);
+        record.screen.review = Some(review);
+        Ok(record)
+    }
+
     /// Removes everything about the conversation, and cancels the screen if it has not ended. The state of the call stays,
     /// and no task is due.
     #[must_use]
@@ -498,6 +545,7 @@ impl ScreenRecord {
             summary: None,
             scores: Scores::default(),
             result: None,
+            review: None,
             created_at,
             updated_at,
         };

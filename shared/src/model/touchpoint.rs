@@ -9,7 +9,7 @@ use super::application::{Application, Move, Notes, Reason, Stage};
 use super::candidate::Step;
 use super::consent::{Consent, ConsentPurpose};
 use super::resume::Resume;
-use super::screen::{CancelReason, ScreenResult};
+use super::screen::{CancelReason, ReviewDecision, ScreenResult};
 use super::{Actor, Source};
 use crate::id::Id;
 
@@ -162,6 +162,15 @@ pub enum TouchpointKind {
         role_id: Id,
         /// Why it was cancelled.
         reason: CancelReason,
+    },
+    /// A person confirmed or overruled the result of a voice screen.
+    ScreenReviewed {
+        /// The screen.
+        screen_id: Id,
+        /// The role.
+        role_id: Id,
+        /// The decision.
+        decision: Option<ReviewDecision>,
     },
     /// A voice screen was completed.
     ScreenCompleted {

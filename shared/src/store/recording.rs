@@ -295,6 +295,7 @@ pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec
         ("summary", old.summary != new.summary),
         ("scores", old.scores != new.scores),
         ("result", old.result != new.result),
+        ("review", old.review != new.review),
         ("highlights", before.highlights != after.highlights),
         ("red_flags", before.red_flags != after.red_flags),
     ]);
@@ -302,6 +303,7 @@ pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec
         return Vec::new();
     }
     let kind = match new.status {
+        _ if old.review != new.review => EventType::ScreenReviewed,
         _ if !has_moved => EventType::ScreenUpdated,
         ScreenStatus::Queued | ScreenStatus::Scheduled => EventType::ScreenUpdated,
         ScreenStatus::InProgress => EventType::ScreenStarted,
@@ -312,7 +314,7 @@ pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec
         ScreenStatus::Declined => EventType::ScreenDeclined,
     };
     let mut data = screen_data(after);
-    if kind != EventType::ScreenUpdated {
+    if has_moved {
         data = data.with("from", old.status.as_str()).with("to", new.status.as_str());
     }
     if kind == EventType::ScreenCompleted {

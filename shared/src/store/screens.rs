@@ -30,7 +30,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Replaces a screen. If the change completes the screen, adds it to the role's counters.
+    /// Replaces a screen. If the change completes the screen or its result, the role's counters follow.
     pub fn replace_screen(&mut self, before: &ScreenRecord, after: &ScreenRecord) -> Result<(), StoreError> {
         let (old, new) = (&before.screen, &after.screen);
         let item = |record| item::write(record, keys::screen_record(self.tenant, new.id), None);
@@ -47,23 +47,30 @@ impl Transaction {
         }
         if old.status != new.status && new.status == ScreenStatus::Completed {
             self.count_completed(new);
+        } else if old.result != new.result {
+            self.count_result(old, -1);
+            self.count_result(new, 1);
         }
         Ok(())
     }
 
     /// Adds a completed screen to the role's counters.
     fn count_completed(&mut self, screen: &Screen) {
-        let has = |result| u8::from(screen.result == Some(result));
-        let scored = u8::from(screen.scores.overall.is_some());
-        let score = screen.scores.overall.unwrap_or(0);
-        let counts = [
-            ("screens_completed", 1),
-            ("screens_passed", has(ScreenResult::Passed)),
-            ("screens_failed", has(ScreenResult::Failed)),
-            ("screens_scored", scored),
-            ("score_total", score),
-        ];
+        let scored = i64::from(screen.scores.overall.is_some());
+        let score = i64::from(screen.scores.overall.unwrap_or(0));
+        let counts = [("screens_completed", 1), ("screens_scored", scored), ("score_total", score)];
         self.add_to_counters(screen.role_id, &counts);
+        self.count_result(screen, 1);
+    }
+
+    /// Adds the result of a screen to the role's counters, or takes it from them with -1.
+    fn count_result(&mut self, screen: &Screen, by: i64) {
+        let counter = match screen.result {
+            Some(ScreenResult::Passed) => "screens_passed",
+            Some(ScreenResult::Failed) => "screens_failed",
+            None => return,
+        };
+        self.add_to_counters(screen.role_id, &[(counter, by)]);
     }
 
     /// Writes a screen's transcript. Returns the number of its parts.
@@ -111,8 +118,8 @@ impl Transaction {
         Ok(())
     }
 
-    fn add_to_counters(&mut self, role: Id, counts: &[(&str, u8)]) {
-        let counts = counts.iter().map(|(name, by)| ((*name).to_owned(), i64::from(*by)));
+    fn add_to_counters(&mut self, role: Id, counts: &[(&str, i64)]) {
+        let counts = counts.iter().map(|(name, by)| ((*name).to_owned(), *by));
         self.add(keys::role_stats(self.tenant, role), counts.collect());
     }
 }

@@ -5,7 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{self, Scope, Scopes, Scores, ScreenResult, ScreenStatus, Touchpoint, TouchpointKind};
+use crate::model::{
+    self, Review, Scope, Scopes, Scores, ScreenResult, ScreenStatus, Touchpoint, TouchpointKind,
+};
 
 /// A voice screen: an AI interview by telephone.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,8 +33,11 @@ pub struct Screen {
     pub summary: Option<String>,
     /// The scores, from 0 to 100.
     pub scores: Option<Scores>,
-    /// The result: `passed` with an overall score of at least 70, otherwise `failed`; `null` without an overall score.
+    /// The result: `passed` with an overall score of at least 70, otherwise `failed`; `null` without an overall score, or if
+    /// a person has overruled it.
     pub result: Option<ScreenResult>,
+    /// What a person decided about the result; `null` if nobody did, or without the scope `voice_screens:read`.
+    pub review: Option<Review>,
     /// When the candidate was invited.
     pub created_at: Timestamp,
     /// When the screen was last updated.
@@ -69,6 +74,7 @@ impl ScreenAccess {
             summary: screen.summary.filter(|_| self.results),
             scores: Some(screen.scores).filter(|_| self.results),
             result: screen.result.filter(|_| self.results),
+            review: screen.review.filter(|_| self.results),
             created_at: screen.created_at,
             updated_at: screen.updated_at,
         }
@@ -76,8 +82,10 @@ impl ScreenAccess {
 
     /// A touchpoint, as the caller may see it.
     pub fn touchpoint(self, mut touchpoint: Touchpoint) -> Touchpoint {
-        if let TouchpointKind::ScreenCompleted { result, .. } = &mut touchpoint.kind {
-            *result = result.filter(|_| self.results);
+        match &mut touchpoint.kind {
+            TouchpointKind::ScreenCompleted { result, .. } => *result = result.filter(|_| self.results),
+            TouchpointKind::ScreenReviewed { decision, .. } => *decision = decision.filter(|_| self.results),
+            _ => {}
         }
         touchpoint
     }
