@@ -8,7 +8,7 @@ use ::tests::{ACME, TestApi, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
-use shared::id::Id;
+use shared::id::{Id, Ids};
 use shared::model::{CandidateRecord, IndexForm, Mode, Name, Profile, SearchWords};
 use shared::store::{Rewriting, Transaction};
 use tokio::sync::Notify;
@@ -209,7 +209,8 @@ async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed
         }
     };
     let live = tenant(ACME, Mode::Live);
-    let (ids, now) = (&api.environment.ids, api.environment.clock.now());
+    let ids = &Ids::new(api.environment.clock.clone(), api.environment.random.clone());
+    let now = api.environment.clock.now();
     tokio::select! {
         done = api.store().rewrite_people(live, true, ids, now, pause) => panic!("it was not killed: {done:?}"),
         () = paused.notified() => {}
