@@ -28,13 +28,12 @@ PARTNERS = 5
 MOST_NAMES = 600
 
 # Letters with a built-in stroke, as people type them without.
-STROKES = str.maketrans("łŁøØđĐħĦŧŦıƏəðÐ", "lLoOdDhHtTiEedD")
+LIGATURES = {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ß": "ss", "þ": "th", "Þ": "Th"}
+STROKES = str.maketrans(dict(zip("łŁøØđĐħĦŧŦıƏəðÐ", "lLoOdDhHtTiEedD", strict=True)) | LIGATURES)
 
 
 def without_marks(text):
     """Returns the text without combining marks and strokes, as on a keyboard without them."""
-    for letters, plain in (("æ", "ae"), ("Æ", "Ae"), ("œ", "oe"), ("Œ", "Oe"), ("ß", "ss"), ("þ", "th"), ("Þ", "Th")):
-        text = text.replace(letters, plain)
     return "".join(c for c in unicodedata.normalize("NFD", text.translate(STROKES)) if not unicodedata.combining(c))
 
 
@@ -57,16 +56,13 @@ def with_digits(digits):
 
 def german(text):
     """Returns the text with its umlauts written as two letters."""
-    for letter, pair in zip("äöüÄÖÜß", ("ae", "oe", "ue", "Ae", "Oe", "Ue", "ss"), strict=True):
-        text = text.replace(letter, pair)
-    return text
+    pairs = {letter: unicodedata.normalize("NFD", letter)[0] + "e" for letter in "äöüÄÖÜ"}
+    return text.translate(str.maketrans(pairs | {"ß": "ss"}))
 
 
 def nordic(text):
     """Returns the text as in an e-mail address or a passport."""
-    for letter, pair in zip("åøæÅØÆ", ("aa", "oe", "ae", "Aa", "Oe", "Ae"), strict=True):
-        text = text.replace(letter, pair)
-    return text
+    return text.translate(str.maketrans({"å": "aa", "ø": "oe", "æ": "ae", "Å": "Aa", "Ø": "Oe", "Æ": "Ae"}))
 
 
 def turkish_capitals(text):
