@@ -1,7 +1,7 @@
 //! The search for candidates.
 
 use shared::http::{Error, MemberRequest, cursor};
-use shared::model::{Candidate, Phone, Scalar, SearchQuery, Source, Tag, Value};
+use shared::model::{Candidate, Scalar, SearchQuery, Source, Tag, Value};
 use shared::store::{CandidateSearch, Listed, Paging};
 
 use crate::lists::{PAGE_SIZE, Place};

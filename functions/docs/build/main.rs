@@ -160,6 +160,12 @@ struct ResourcePage<'s> {
     resource: &'s Resource,
 }
 
+/// Returns the lines that are no comments. Nobody downloads the others.
+fn without_comments(code: &str) -> String {
+    let is_comment = |line: &str| line.starts_with("//") || line.starts_with("/*") && line.ends_with("*/");
+    code.split_inclusive('\n').filter(|line| !is_comment(line.trim())).collect()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::var("CARGO_MANIFEST_DIR")?;
     let folder = Path::new(&folder);
@@ -177,7 +183,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     index.hash(&mut hasher);
     for (name, parts) in ASSETS {
         let contents = parts.iter().map(|part| fs::read_to_string(folder.join(part)));
-        let content = contents.collect::<Result<Vec<_>, _>>()?.concat();
+        let content = without_comments(&contents.collect::<Result<Vec<_>, _>>()?.concat());
         content.hash(&mut hasher);
         fs::write(output.join(name), content)?;
     }

@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 
-use super::folding::{Folded, Umlauts};
-use super::screen::{Speaker, Turn};
+use super::folding::{Folded, Spelling};
+use super::index_form::IndexForm;
+use super::turn::{Speaker, Turn};
 
 /// The number of the candidate's turns that a score needs.
 const SCORED_TURNS: usize = 3;
@@ -319,7 +320,7 @@ fn all(lists: &[(&str, &'static [&'static str])]) -> impl Iterator<Item = &'stat
 fn joined(text: &str) -> String {
     // An announcement is recognized by its beginning, and a refusal is short.
     let beginning: String = text.chars().take(1_000).collect();
-    Folded::of(&beginning, Umlauts::Plain).joined()
+    Folded::of(&beginning, IndexForm::NEWEST, Spelling::Plain).joined()
 }
 
 #[cfg(test)]

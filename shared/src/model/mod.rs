@@ -60,6 +60,7 @@ mod task;
 mod text;
 mod time_zone;
 mod touchpoint;
+mod turn;
 mod value;
 mod webhook_delivery;
 mod webhook_endpoint;
@@ -125,8 +126,8 @@ pub use role::{
 };
 pub use screen::{
     Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,
-    Review, ReviewDecision, ReviewNote, Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus, Speaker,
-    Turn, VoiceProvider,
+    Review, ReviewDecision, ReviewNote, Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus,
+    VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};
@@ -141,6 +142,7 @@ pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use time_zone::TimeZoneName;
 pub use touchpoint::{Touchpoint, TouchpointKind};
+pub use turn::{Speaker, Turn};
 pub use value::{Scalar, Value, one_of};
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{

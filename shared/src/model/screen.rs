@@ -9,6 +9,7 @@ use super::evidence::Evidence;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use super::text::Lines;
+use super::turn::Turn;
 use crate::clock::{later, to_second};
 use crate::id::Id;
 
@@ -107,27 +108,6 @@ string_enum! {
         /// The built-in simulator, which makes no calls.
         Simulator = "simulator",
     }
-}
-
-string_enum! {
-    /// A speaker in a conversation.
-    pub enum Speaker {
-        /// The interviewer.
-        Agent = "agent",
-        /// The candidate.
-        Candidate = "candidate",
-    }
-}
-
-/// A turn of the transcript.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Turn {
-    /// The speaker.
-    pub speaker: Speaker,
-    /// What the speaker said.
-    pub text: String,
-    /// When the turn began, in seconds from the start of the call.
-    pub at_seconds: u32,
 }
 
 /// A highlight or a red flag of a conversation.
@@ -630,6 +610,7 @@ impl ScreenRecord {
 
 #[cfg(test)]
 mod tests {
+    use super::super::turn::Speaker;
     use super::*;
 
     fn record(status: ScreenStatus) -> ScreenRecord {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ::tests::{ACME, TestApi, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt};
+use jiff::SignedDuration;
 use serde_json::json;
 use shared::id::{Id, Ids};
 use shared::model::{CandidateRecord, IndexForm, Mode, Name, Profile, SearchWords};
@@ -283,7 +284,8 @@ async fn a_rebuild_writes_telephone_numbers_as_they_are_read_now() {
     let api = api().await;
     let stored = serde_json::from_value(json!("+49015112345678")).unwrap();
     let profile = Profile { phone: Some(stored), ..profile(0) };
-    let record = CandidateRecord::new(id(0), profile, api.environment.clock.now());
+    let yesterday = api.environment.clock.now() - SignedDuration::from_hours(24);
+    let record = CandidateRecord::new(id(0), profile, yesterday);
     let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
     transaction.insert_candidate(record, &[]).unwrap();
     api.store().commit(transaction).await.unwrap();

@@ -433,6 +433,8 @@ impl<'c> Journey<'c> {
             record.transcript_parts = self.transaction.put_transcript(id, &report.transcript)?;
         }
         let record = record.end(report, self.now());
+        // The simulator keeps nothing of a declined call that would have to be deleted.
+        let record = record.clone().follow_call(record.dialing, None);
         self.transaction.insert_screen(&record)?;
         let screen = &record.screen;
         let completed =
