@@ -129,6 +129,7 @@ async fn members_decide_on_the_page_of_the_screen() {
     assert_eq!(saved.header("location"), format!("{path}?done=screen-reviewed"));
     let page = text_of(&browser.get(&path).await.expect(200));
     assert!(page.contains("The result was overruled by") && page.contains("It was a bad line."), "{page}");
+    assert!(page.contains(" (member) on 20 Nov 2026, "), "{page}");
     let page = text_of(&browser.get(&format!("/dashboard/candidates/{candidate}")).await.expect(200));
     assert!(page.contains("Result of the voice screen for Platform Engineer overruled"), "{page}");
     // A mailbox answered: the page says why, and there is nothing to decide.

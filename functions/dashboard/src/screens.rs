@@ -37,8 +37,8 @@ struct ScreenPage<'p> {
     can_be_cancelled: bool,
     /// How many things the candidate said, and for how long the conversation lasted.
     said: Option<String>,
-    /// Who decided what about the result, and when.
-    review: Option<String>,
+    /// What was decided about the result and by whom, and when.
+    review: Option<(String, Time)>,
     can_be_reviewed: bool,
 }
 
@@ -109,11 +109,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
         said: said(screen, &transcript),
         review: screen.review.as_ref().map(|review| {
-            let (decision, by) = (review.decision.as_str(), actor(&review.actor));
-            format!(
-                "The result was {decision} by {by} on {}.",
-                dates::zone(&request).minute(review.decided_at)
-            )
+            let decided = format!("{} by {}", review.decision.as_str(), actor(&review.actor));
+            (decided, dates::zone(&request).minute(review.decided_at))
         }),
         can_be_reviewed: screen.scores.overall.is_some(),
     })
