@@ -95,7 +95,7 @@ async fn only_a_result_can_be_reviewed() {
         }
         let refused = client.post(&path, body.clone()).await.expect(422);
         assert_eq!(refused.string("/code"), "invalid_transition");
-        assert_eq!(refused.messages(), ["review cannot go from a screen without a result to overruled"]);
+        assert_eq!(refused.messages(), ["result cannot go from null to overruled"]);
     }
     let screen = screened(&api, &client, role, 84).await.screen;
     let path = format!("voice_screens/{screen}/review");

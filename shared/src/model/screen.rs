@@ -499,7 +499,7 @@ impl ScreenRecord {
         let (result, now) = (self.screen.scores.overall.map(ScreenResult::of), review.decided_at);
         let Some(result) = result else {
             let to = review.decision.as_str();
-            return Err(InvalidTransition { field: "review", from: "a screen without a result", to });
+            return Err(InvalidTransition { field: "result", from: "null", to });
         };
         let mut record = self.changed(now);
         record.screen.result = (review.decision == ReviewDecision::Confirmed).then_some(result);
