@@ -419,4 +419,14 @@ mod tests {
         assert_eq!(next_entries(100, 100 * 400), 0);
         assert_eq!(next_entries(300, 300 * 80), 0);
     }
+
+    #[test]
+    fn the_words_of_an_entry_are_a_list() {
+        let name = crate::model::Name::parse("Jane Müller").unwrap().unwrap();
+        let profile = Profile::new(name, "x@x.xx".parse().unwrap());
+        let words = SearchWords::of(&profile, IndexForm::NEWEST);
+        let stored = serde_json::to_string(&words).unwrap();
+        assert_eq!(stored, r#"["jane","mueller","muller","x","xx"]"#);
+        assert_eq!(serde_json::from_str::<SearchWords>(&stored).unwrap(), words);
+    }
 }
