@@ -155,7 +155,7 @@ STATES = [
     Excuse(422, f"role_id must be the id of an open or paused role, but this one is {ROLE_STATUS}", "its status"),
     Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
     Excuse(422, f"status cannot go from {SCREEN_STATUS} to cancelled", "the screen's status"),
-    Excuse(422, "review cannot go from a screen without a result to (confirmed|overruled)", "the screen's result"),
+    Excuse(422, "result cannot go from null to (confirmed|overruled)", "the screen's result"),
     Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS} with [a-z]+; .+", "the role's status"),
     Excuse(
         422,
