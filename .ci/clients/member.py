@@ -18,12 +18,19 @@ class Member:
 
     def allow(self, url, **choices):
         """Allows access and returns the URL that the browser is redirected to. `choices` are fields of the form."""
+        return self._press(self._open(url), "Allow", choices)
+
+    def confirm(self, url):
+        """Confirms an assistant's call on its page of the dashboard."""
+        self._press(self._open(url), "Confirm", {})
+
+    def _open(self, url):
         page = self._go("GET", url)
         if urlsplit(page.base_url).path == "/dashboard/sign-in":
             page = self._press(page, "Sign in", CREDENTIALS)
         if urlsplit(page.base_url).path == "/dashboard/confirm":
             page = self._press(page, "Continue", {"password": CREDENTIALS["password"]})
-        return self._press(page, "Allow", choices)
+        return page
 
     def _press(self, page, label, typed):
         [button] = [button for button in page.iter("button") if button.text_content().strip() == label]

@@ -7,7 +7,7 @@ set -euo pipefail
 rolecall=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py)
+clients=(oauth4webapi.js openid_client.js authlib_client.py)
 
 # Starts the service on a free port. The first line of its output contains its URL.
 start() {

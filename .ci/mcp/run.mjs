@@ -1,5 +1,5 @@
 // Runs the conformance suite of the Model Context Protocol against the endpoint with the suite's fixtures, its generic
-// scenarios and its scenarios of authorization against the product, the Inspector's command line, and the SDK's clients.
+// scenarios and its scenarios of authorization against the product, and the Inspector's command line.
 //
 // Usage: node run.mjs ROLECALL MCP_FIXTURES
 
@@ -13,7 +13,6 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Member } from '../clients/member.js';
 import { proxy } from './proxy.mjs';
-import { story } from './story.mjs';
 
 const [rolecall, fixtures] = process.argv.slice(2).map((file) => path.resolve(file));
 const bin = path.join(import.meta.dirname, 'node_modules/.bin');
@@ -68,7 +67,6 @@ try {
   }
   await authorize(base);
   await inspect(base, key);
-  await story(base);
 } catch (error) {
   console.error(logs);
   throw error;
