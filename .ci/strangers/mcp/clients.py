@@ -2,7 +2,7 @@
 
 Prints a row of the table for each.
 
-Usage: clients.py MCP_URL
+Usage: clients.py MCP_URL TOOLS
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from mcp.types import ElicitResult
 sys.path.append(str(Path(__file__).parents[2] / "clients"))
 from member import Member
 
-URL = sys.argv[1]
+URL, TOOLS = sys.argv[1], int(sys.argv[2])
 REDIRECT = "http://127.0.0.1:43121/callback"
 
 
@@ -48,8 +48,9 @@ async def main():
         row("mcp", era, listed, way)
 
     asked = []
+    handler = lambda _, *question: accept(asked, question)
     # It opens a browser, which is browser.mjs here.
-    async with fastmcp.Client(URL, auth="oauth", elicitation_handler=lambda _, *question: accept(asked, question)) as client:
+    async with fastmcp.Client(URL, auth="oauth", elicitation_handler=handler) as client:
 
         async def call(name, arguments):
             try:
@@ -91,6 +92,7 @@ async def work(call, asked, member):
 
 
 def row(client, era, listed, way):
+    assert len(listed) == TOOLS, listed
     print(f"{client:30} {version(client):8} {era:11} {len(listed):5}  {way}")
 
 

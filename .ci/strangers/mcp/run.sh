@@ -25,7 +25,9 @@ trap stop EXIT
 
 # The first line contains the service's URL.
 read -r -t 300 -u "$lines" _ base
+# What a client may use after the member has allowed all that it has asked for.
+tools=14
 printf '%-30s %-8s %-11s %5s  %s\n' client version protocol tools confirmed
 export FASTMCP_LOG_LEVEL=ERROR
-BROWSER="$PWD/browser.mjs %s &" timeout 300 ../.venv/bin/python -u clients.py "$base/mcp" 2>>"$log"
-timeout 300 node typescript.mjs "$base/mcp" 2>>"$log"
+BROWSER="$PWD/browser.mjs %s &" timeout 300 ../.venv/bin/python -u clients.py "$base/mcp" "$tools" 2>>"$log"
+timeout 300 node typescript.mjs "$base/mcp" "$tools" 2>>"$log"

@@ -3,7 +3,7 @@
 //
 // Prints a row of the table for each.
 //
-// Usage: node typescript.mjs MCP_URL
+// Usage: node typescript.mjs MCP_URL TOOLS
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -157,6 +157,7 @@ async function call(client, name, args) {
 }
 
 async function row(module, revision, tools, way) {
+  assert.equal(tools.length, Number(process.argv[3]));
   const { version } = JSON.parse(await readFile(path.join(MODULES, module, 'package.json')));
   console.log(
     module.padEnd(30), version.padEnd(8), revision.padEnd(11), String(tools.length).padStart(5), '', way,

@@ -7,7 +7,6 @@ Usage: run.py ROLECALL
 """
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -69,14 +68,10 @@ def offers(base, key):
     recorder = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     threading.Thread(target=recorder.serve_forever, daemon=True).start()
     model = f"http://127.0.0.1:{recorder.server_port}"
-    # No proxy may come between.
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     errors = {}
     for program in PROGRAMS:
-        run = subprocess.run(
-            [*program, f"{base}/mcp", key, model],
-            env=environment, capture_output=True, text=True, timeout=300,
-        )
+        command = [*program, f"{base}/mcp", key, model]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300)
         # One line for each SDK: its name, its version, and the error that has ended it.
         lines = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("[")]
         assert run.returncode == 0 and lines, f"{program[1]}: {run.stdout}{run.stderr}"
@@ -87,12 +82,14 @@ def offers(base, key):
 
 def judge(tools, offers):
     failed = False
-    print(f"{'SDK':30} {'version':8} offered")
+    print(f"{'SDK':30} {'version':8} offers")
     for name, (version, request, error) in offers.items():
-        offered = dict(declarations(request)) if request else {}
-        faults = {tool: list(compare(schema, offered[tool])) for tool, schema in tools.items() if tool in offered}
+        functions = {function["name"]: function for function in declarations(request)} if request else {}
+        offered = {tool: schema(function) for tool, function in functions.items()}
+        faults = {tool: list(compare(ours, offered[tool])) for tool, ours in tools.items() if tool in offered}
         intact = list(faults.values()).count([])
-        print(f"{name:30} {version:8} {intact} of {len(tools)} tools")
+        is_strict = any(function.get("strict") for function in functions.values())
+        print(f"{name:30} {version:8} {intact} of {len(tools)} tools{', strict' * is_strict}")
         if not request:
             print(f"    {error}")
         for tool in tools:
@@ -103,16 +100,17 @@ def judge(tools, offers):
 
 
 def declarations(request):
-    """Yields the names and schemas of tools in a request to OpenAI (two forms), Anthropic or Google."""
+    """Yields the functions in a request to OpenAI (two forms), Anthropic or Google."""
     for tool in request["tools"]:
         for function in tool.get("functionDeclarations", [tool.get("function", tool)]):
-            schema = next(
-                function[key]
-                for key in ("parameters", "parametersJsonSchema", "input_schema")
-                if function.get(key) is not None
-            )
-            # Semantic Kernel puts the plugin's name before.
-            yield function["name"].removeprefix("rolecall-"), schema
+            # Semantic Kernel puts the server's name before.
+            yield {**function, "name": function["name"].removeprefix("rolecall-")}
+
+
+def schema(function):
+    """The schema of a function's arguments."""
+    names = ("parameters", "parametersJsonSchema", "input_schema")
+    return next(function[name] for name in names if function.get(name) is not None)
 
 
 def compare(tool, offered, place=""):
@@ -124,11 +122,11 @@ def compare(tool, offered, place=""):
             continue
         found = offered["properties"][name]
         ours, theirs = value(argument), value(found)
-        if description(argument) not in (description(found) or ""):
+        if description(argument) not in description(found):
             yield f"{where} has lost its description"
         if ours.get("enum") != theirs.get("enum"):
             yield f"{where} has the values {theirs.get('enum')}"
-        if ours["type"] != str(theirs.get("type")).lower():
+        if ours["type"] != str(theirs.get("type")).lower():  # Google's types are in capitals.
             yield f"{where} has the type {theirs.get('type')}"
         is_optional = name not in tool.get("required", [])
         if is_optional and name in offered.get("required", []) and not can_be_empty(found):
@@ -147,7 +145,7 @@ def value(schema):
 
 
 def description(schema):
-    return schema.get("description") or value(schema).get("description")
+    return schema.get("description") or value(schema).get("description", "")
 
 
 def can_be_empty(schema):
