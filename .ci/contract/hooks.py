@@ -315,7 +315,7 @@ schemathesis.openapi.format("phone", strategies.sampled_from(PHONES))
 def before_load_schema(context, document):
     components = document["components"]
     components["parameters"]["If-Match"]["schema"]["format"] = "entity-tags"
-    for schema in ("NewRole", "RolePatch"):
+    for schema in ("RoleInput", "RolePatch"):
         for name in CODES:
             components["schemas"][schema]["properties"][name]["format"] = name
     # Schemathesis accepts any rejection of a valid request at a known token URL.

@@ -1,4 +1,4 @@
-"""The expected result of each sample event, from the record of the tests and the OpenAPI document."""
+"""The expected result of each sample event, from the record of the tests and the contract."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from referencing.jsonschema import DRAFT202012
 
 from sam import ROOT
 
-DOCUMENT = json.loads((ROOT / "functions/docs/openapi.json").read_text())
+DOCUMENT = json.loads((ROOT / "functions/docs/contract.json").read_text())
 REGISTRY = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(DOCUMENT))
 
 # What each event does in a test whose clock stands at the time of the events.

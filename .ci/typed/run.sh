@@ -51,7 +51,7 @@ eslint --max-warnings 0 session.ts
 play node generated/session.js
 
 echo "-- Python"
-generate openapi-python-client generate --path "$document" --config generator.yaml --meta none \
+generate openapi-python-client generate --path "$document" --meta none \
   --output-path generated/rolecall_client --fail-on-warning
 mypy --no-incremental --no-error-summary
 if grep -nE 'type: *ignore|\bcast\b' ./*.py; then

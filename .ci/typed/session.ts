@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import createClient from "openapi-fetch";
-import type { ApiError, GatewayError, Invalid, ListedRoleList, NewRole, OAuthError, paths } from "./generated/rolecall.js";
+import type { GatewayError, Invalid, ListedRoleList, Problem, ProblemOrGatewayError, RoleInput, paths } from "./generated/rolecall.js";
 
 const ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ";
 
@@ -15,27 +15,17 @@ assert(baseUrl !== undefined, "usage: session.js BASE");
 const client = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const api = client(ACME);
 
-// Returns the reason for an error. Gateway errors have no code. For other errors, the code determines the type.
-function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
-  if ("message" in error) return error.message;
-  if ("error_description" in error) return error.error_description;
-  switch (error.code) {
-    case "validation_failed":
-    case "duplicate":
-    case "invalid_transition":
-    case "channel_not_connected":
-    case "consent_required":
-    case "idempotency_mismatch":
-      return error.messages.join("; ");
-    default:
-      return `${error.code} (${error.request_id})`;
-  }
+// Returns the reason for an error. Gateway errors have only a message.
+function reason(error: Problem | ProblemOrGatewayError | GatewayError | Invalid): string {
+  if ("messages" in error) return error.messages.join("; ");
+  if ("code" in error) return error.code;
+  return "message" in error ? error.message : "unknown";
 }
 
 // Returns the data of a successful request.
 function done<Data>(answer: {
   data?: Data;
-  error?: ApiError | GatewayError | Invalid | OAuthError;
+  error?: Problem | ProblemOrGatewayError | GatewayError | Invalid;
   response: Response;
 }): Data {
   if (answer.error !== undefined) assert.fail(reason(answer.error));
@@ -56,7 +46,7 @@ function header(answer: { response: Response }, name: string): string {
 }
 
 // Create and publish a role with its posting. A repeated request is replayed; with another body it is rejected.
-const engineer = { title: "Senior Rust Engineer", remote_policy: "remote", salary_min: 150_000 } satisfies NewRole;
+const engineer = { title: "Senior Rust Engineer", remote_policy: "remote", salary_min: 150_000 } satisfies RoleInput;
 const once = { header: { "Idempotency-Key": "first-session" } };
 const { role, job_posting } = done(await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer } }));
 const again = await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer } });
@@ -120,13 +110,9 @@ assert.equal(rejected(lost).code, "precondition_failed");
 
 // Make mistakes.
 const mistakes = rejected(await api.POST("/api/v1/roles", { body: { title: " ", salary_min: 2, salary_max: 1 } }));
-assert(mistakes.code === "validation_failed");
+assert("messages" in mistakes);
 assert.deepEqual(mistakes.messages, ["title can't be blank", "salary_min must be at most salary_max"]);
 const late = rejected(await api.POST("/api/v1/candidates/{id}/reject", { params: candidate }));
 assert.equal(late.code, "invalid_transition");
 assert.equal(rejected(await client("rc_live_nobody").GET("/api/v1/roles")).code, "unauthorized");
-const form = { grant_type: "refresh_token", refresh_token: "guessed", client_id: "nobody" } as const;
-const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
-const tokens = rejected(await api.POST("/oauth/token", { headers: urlencoded, body: form }));
-assert.equal(tokens.error, "invalid_client");
 console.log("openapi-typescript, openapi-fetch: the walkthrough");

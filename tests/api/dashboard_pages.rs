@@ -52,10 +52,10 @@ async fn the_forms_have_every_field_of_the_api() {
     let Fixtures { role, candidate, .. } = Fixtures::new(&api).await;
     let (ada, document) = (acme(&api).await, serde_json::from_str::<Value>(docs::DOCUMENT).unwrap());
     for (page, schema, prefix) in [
-        ("quick-post", "NewRole", "role."),
+        ("quick-post", "RoleInput", "role."),
         (&format!("roles/{role}/edit"), "RolePatch", ""),
         (&format!("roles/{role}/posting"), "JobPostingPatch", ""),
-        ("candidates/new", "NewCandidate", ""),
+        ("candidates/new", "CandidateInput", ""),
         (&format!("candidates/{candidate}/edit"), "CandidatePatch", ""),
     ] {
         let form = ada.get(&format!("/dashboard/{page}")).await.expect(200).text;

@@ -1,4 +1,4 @@
-//! The pages of the API reference, which the build script of `docs` makes from the OpenAPI document and the API guide.
+//! The pages of the API reference, which the build script of `docs` makes from the contract and the API guide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +6,7 @@ use http::Method;
 use rolecall_local::demo::DEMOS;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
+use tests::contract::CONTRACT;
 use tests::{ACME, BASE_URL, Response, TestApi, project};
 
 /// The maximum size of the start page with its files, compressed.
@@ -48,7 +49,7 @@ fn text(element: ElementRef<'_>) -> String {
 }
 
 fn document() -> Value {
-    serde_json::from_str(docs::DOCUMENT).unwrap()
+    CONTRACT.document.clone()
 }
 
 /// Follows a reference in the document.
@@ -143,7 +144,7 @@ async fn samples_send_the_request_of_the_document() {
         );
         assert!(typescript.contains(&format!("fetch(\"{url}\"")), "{typescript}");
         assert_eq!(typescript.contains(&format!("method: \"{upper}\"")), method != "get", "{typescript}");
-        let needs_key = operation["security"][0].get("api_key").is_some();
+        let needs_key = operation["security"][0].get("token").is_some();
         for sample in [curl, python, typescript] {
             assert_eq!(sample.contains("ROLECALL_KEY"), needs_key, "{sample}");
         }

@@ -71,6 +71,7 @@ mod feed;
 mod finding;
 mod finding_cost;
 mod gate;
+mod generators;
 mod guide;
 mod idempotency;
 mod imports;

@@ -1,4 +1,5 @@
-//! Tests of the OpenAPI document. It matches the service, and its examples are real responses.
+//! Tests of the contract and of the OpenAPI document. They match the service, and their examples are real responses. What
+//! generators of clients need of the document is tested in `generators.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +10,12 @@ use shared::model::{Mode, VoiceProvider};
 use shared::providers::voice;
 use shared::services::screening::Reference;
 use tests::browser::{Browser, FORM, Form};
-use tests::contract::{CONTRACT, DOCUMENT as SNAPSHOT};
+use tests::contract::{CLIENTS, CONTRACT, Contract, PUBLISHED, WHOLE};
 use tests::dashboard::owner;
 use tests::generated::assert_current;
 use tests::oauth::{OAuthApp, Tokens, basic_auth, registration};
-use tests::openapi::{DOCUMENT, Example, Refused, document};
-use tests::{ACME, Response, TestApi, project, tenant};
+use tests::openapi::{DOCUMENT, Example, Refused, contract, published};
+use tests::{ACME, BASE_URL, Response, TestApi, project, tenant};
 
 use super::careers_applications::form;
 
@@ -252,7 +253,7 @@ impl Session {
         session
     }
 
-    fn document(&self) -> Value {
+    fn contract(&self) -> Value {
         let error = |response: &Response| Refused {
             status: response.status,
             headers: response.headers.keys().map(|name| name.as_str().to_owned()).collect(),
@@ -273,7 +274,7 @@ impl Session {
                 .map(|(_, response)| error(response))
                 .collect(),
         };
-        document(&self.successes.iter().map(|(key, success)| (*key, example(key, success))).collect())
+        contract(&self.successes.iter().map(|(key, success)| (*key, example(key, success))).collect())
     }
 }
 
@@ -394,10 +395,6 @@ async fn oauth_requests(api: &TestApi) -> Exchanges {
     exchanges
 }
 
-fn snapshot() -> Value {
-    serde_json::from_str(&std::fs::read_to_string(project(SNAPSHOT)).unwrap()).unwrap()
-}
-
 /// Returns the document's operations by route key.
 fn operations(document: &Value) -> BTreeMap<String, &Value> {
     let mut operations = BTreeMap::new();
@@ -418,20 +415,21 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 }
 
 #[tokio::test]
-async fn the_document_is_current() {
+async fn the_documents_are_current() {
     let session = Session::run().await;
-    // Violations are expected if the current document is out of date.
+    // Violations are expected if the current contract is out of date.
     session.api.contract_monitor.take_violations();
-    let document = serde_json::to_string_pretty(&session.document()).unwrap() + "\n";
-    assert_current(SNAPSHOT, &document);
+    let contract = session.contract();
+    for (path, document) in [(WHOLE, &contract), (PUBLISHED, &published(&contract))] {
+        assert_current(path, &(serde_json::to_string_pretty(document).unwrap() + "\n"));
+    }
 }
 
 #[test]
 fn the_operations_are_exactly_the_routes() {
     let routes = tables().into_iter().flat_map(|tables| tables.routes);
     let rows: BTreeSet<_> = routes.map(|route| route.key.to_owned()).collect();
-    let snapshot = snapshot();
-    let operations = operations(&snapshot);
+    let operations = operations(&CONTRACT.document);
     assert_eq!(operations.keys().cloned().collect::<BTreeSet<_>>(), rows);
     let ids: BTreeSet<_> =
         operations.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
@@ -442,7 +440,6 @@ fn the_operations_are_exactly_the_routes() {
 #[tokio::test]
 async fn every_operation_succeeds_with_its_documented_status() {
     let session = Session::run().await;
-    let document = snapshot();
     let mut succeeded: BTreeSet<_> = session
         .successes
         .iter()
@@ -452,7 +449,7 @@ async fn every_operation_succeeds_with_its_documented_status() {
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let accepted = session.api.post("/mcp", notification).await;
     succeeded.insert(("POST /mcp".to_owned(), accepted.status.to_string()));
-    let promised = operations(&document).into_iter().flat_map(|(key, operation)| {
+    let promised = operations(&CONTRACT.document).into_iter().flat_map(|(key, operation)| {
         let statuses =
             operation["responses"].as_object().unwrap().keys().filter(|status| status.starts_with('2'));
         statuses.map(|status| (key.clone(), status.clone())).collect::<Vec<_>>()
@@ -462,7 +459,13 @@ async fn every_operation_succeeds_with_its_documented_status() {
 
 #[test]
 fn every_example_is_valid() {
-    let document = &CONTRACT.document;
+    for contract in [&*CONTRACT, &*CLIENTS] {
+        assert_examples_are_valid(contract);
+    }
+}
+
+fn assert_examples_are_valid(contract: &Contract) {
+    let document = &contract.document;
     let mut checked = 0;
     let mut places = vec![(String::new(), document)];
     while let Some((place, part)) = places.pop() {
@@ -480,7 +483,7 @@ fn every_example_is_valid() {
         let is_body = place.contains("/content/");
         assert!(!examples.is_empty() || !is_body || place.contains("openapi.json"), "{place} has no example");
         for example in examples {
-            assert_eq!(CONTRACT.mismatches(&format!("{place}/schema"), example), [""; 0], "{place}");
+            assert_eq!(contract.mismatches(&format!("{place}/schema"), example), [""; 0], "{place}");
             checked += 1;
         }
     }
@@ -490,20 +493,20 @@ fn every_example_is_valid() {
 /// Only an application names its role.
 #[test]
 fn what_a_new_resource_may_have_can_be_changed() {
-    let document = snapshot();
+    let document = &CLIENTS.document;
     let fields = |schema: &str| -> BTreeSet<String> {
         let fields = document["components"]["schemas"][schema]["properties"].as_object().expect(schema);
         fields
             .keys()
-            .filter(|field| (schema, field.as_str()) != ("NewCandidate", "role_id"))
+            .filter(|field| (schema, field.as_str()) != ("CandidateInput", "role_id"))
             .cloned()
             .collect()
     };
     for (new, patch) in [
         ("JobPostingContent", "JobPostingPatch"),
-        ("NewCandidate", "CandidatePatch"),
-        ("NewRole", "RolePatch"),
-        ("NewWebhookEndpoint", "WebhookEndpointPatch"),
+        ("CandidateInput", "CandidatePatch"),
+        ("RoleInput", "RolePatch"),
+        ("WebhookEndpointInput", "WebhookEndpointPatch"),
     ] {
         let missing: Vec<_> = fields(new).difference(&fields(patch)).cloned().collect();
         assert!(missing.is_empty(), "{patch} lacks {missing:?}");
@@ -512,7 +515,7 @@ fn what_a_new_resource_may_have_can_be_changed() {
 
 #[test]
 fn every_error_code_of_the_guide_is_documented() {
-    let document = snapshot();
+    let document = &CONTRACT.document;
     let guide = std::fs::read_to_string(project("functions/README.md")).unwrap();
     let (_, table) = guide.split_once("| Status | `code` | When |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
@@ -525,23 +528,33 @@ fn every_error_code_of_the_guide_is_documented() {
         let codes = &document["components"]["schemas"][schema]["properties"]["code"]["enum"];
         codes.as_array().unwrap().iter().filter_map(Value::as_str).collect()
     };
-    assert!(codes("ApiError").is_disjoint(&codes("Invalid")), "the schemas share no codes");
-    assert_eq!(&codes("ApiError") | &codes("Invalid"), guide_codes);
-    let responses = operations(&document)
+    assert!(codes("Problem").is_disjoint(&codes("Invalid")), "the schemas share no codes");
+    assert_eq!(&codes("Problem") | &codes("Invalid"), guide_codes);
+    let document = &CLIENTS.document;
+    let responses = operations(document)
         .into_values()
         .flat_map(|operation| operation["responses"].as_object().unwrap().values());
+    // Each code begins a paragraph of the description.
     let response_codes: BTreeSet<_> = responses
-        .map(|response| &resolved(&document, response)["content"]["application/json"]["schema"])
-        // The second schema describes the gateway's response.
-        .map(|schema| schema.pointer("/anyOf/0").unwrap_or(schema))
-        .flat_map(|schema| schema["properties"]["code"]["enum"].as_array().into_iter().flatten())
-        .filter_map(Value::as_str)
+        .flat_map(|response| resolved(document, response)["description"].as_str().unwrap().split("\n\n"))
+        .filter_map(|paragraph| paragraph.strip_prefix('`')?.split_once("`: "))
+        .map(|(code, _)| code)
         .collect();
     // Only methods without an operation return this code.
     assert_eq!(
         response_codes,
         guide_codes.into_iter().filter(|code| *code != "method_not_allowed").collect()
     );
+}
+
+#[tokio::test]
+async fn the_document_has_the_url_of_the_service() {
+    let mut api = TestApi::new().await;
+    api.environment.config.base_url = Some("https://hiring.example/\"\\".to_owned());
+    api.restart();
+    let response = api.request(Method::GET, "/api/v1/openapi.json").anonymous().send().await.expect(200);
+    assert_eq!(response.body["servers"][0]["url"], "https://hiring.example/\"\\");
+    assert!(!response.text.contains(BASE_URL));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The OpenAPI document.
+//! The contract, an OpenAPI document.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Makes the pages of the API reference from the OpenAPI document and the API guide: a page for each section of the
+//! Makes the pages of the API reference from the contract and the API guide: a page for each section of the
 //! guide, and a page for each tag of the document with its operations and the objects that they return.
 
 mod document;
@@ -171,10 +171,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&folder);
     let output = env::var("OUT_DIR")?;
     let output = Path::new(&output);
-    for path in ["openapi.json", "../README.md", "assets", "../../shared/style"] {
+    for path in ["contract.json", "../README.md", "assets", "../../shared/style"] {
         println!("cargo::rerun-if-changed={}", folder.join(path).display());
     }
-    let document = Document::parse(&fs::read_to_string(folder.join("openapi.json"))?)?;
+    let document = Document::parse(&fs::read_to_string(folder.join("contract.json"))?)?;
     let (sections, links) = markdown::guide(&fs::read_to_string(folder.join("../README.md"))?)?;
     let resources = resources(&document, &links, &sections)?;
     let index = search::index(&sections, &resources);

@@ -34,7 +34,7 @@ impl Authentication {
         let schemes = list(&endpoint.value["security"]);
         let uses = |name: &str| schemes.iter().any(|scheme| scheme.get(name).is_some());
         match () {
-            () if uses("api_key") => Self::Credential,
+            () if uses("token") => Self::Credential,
             () if uses("signature") => Self::Signature,
             () => Self::None,
         }

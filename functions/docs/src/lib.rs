@@ -1,6 +1,6 @@
 //! Docs: the OpenAPI document and the API reference.
 //!
-//! The build script makes the pages from the document and the API guide. They need no scripts. With their script, they
+//! The build script makes the pages from the contract, of which the document is a part, and from the API guide. They need no scripts. With their script, they
 //! have a search and forms that send requests.
 
 use std::collections::HashMap;
@@ -28,7 +28,8 @@ pub fn pages() -> Vec<Document> {
     ]
 }
 
-/// The OpenAPI document. A test generates it from the route tables and checks that it is up to date.
+/// The OpenAPI document with an example of the service's URL. A test generates it from the route tables and checks that it
+/// is up to date.
 pub const DOCUMENT: &str = include_str!("../openapi.json");
 /// The content security policy of the pages. Their script may send requests to this origin only. Forms are never
 /// submitted.
@@ -69,10 +70,12 @@ pub struct OpenApi {
     pub components: HashMap<String, Value>,
 }
 
-/// Returns this document.
+/// Returns this document. Its URLs are those of this service.
 #[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
-fn show_openapi(_: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
-    Ok(Reply::document("application/json", DOCUMENT.to_owned()).cached())
+fn show_openapi(request: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
+    let quoted = Value::from(request.base_url).to_string();
+    let base_url = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+    Ok(Reply::document("application/json", DOCUMENT.replace(EXAMPLE_URL, base_url)).cached())
 }
 
 /// Returns the start page of the API reference.

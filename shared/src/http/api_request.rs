@@ -86,7 +86,7 @@ impl Value for Cursor {
 
     fn schema() -> RefOr<Schema> {
         let (min, max) = (cursor::MIN_LENGTH, cursor::MAX_LENGTH);
-        string().pattern(Some(format!("^[A-Za-z0-9_-]{{{min},{max}}}$"))).max_length(Some(max)).into()
+        string().pattern(Some("^[A-Za-z0-9_-]+$")).min_length(Some(min)).max_length(Some(max)).into()
     }
 }
 

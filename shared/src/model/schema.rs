@@ -56,6 +56,9 @@ pub const LINE: &str = concat!(
     trimmed!(),
     "]*$",
 );
+/// The pattern of a URL. The format is not `uri`, because the parser accepts more than RFC 3986 allows.
+pub const WEB_ADDRESS: &str = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$";
+
 /// The schema of a string.
 pub fn string() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)

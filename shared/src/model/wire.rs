@@ -6,7 +6,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::schema::{LINE, LINES, integer, phone_as_typed, string};
+use super::schema::{LINE, LINES, WEB_ADDRESS, integer, phone_as_typed, string};
 use super::value::parsed;
 use super::{
     Country, Currency, Email, EndpointUrl, FeedPosition, GivenPhone, Phone, RedirectUri, Salary, Scalar,
@@ -185,8 +185,5 @@ schemas! {
     Tags: ArrayBuilder::new().items(<Tag as PartialSchema>::schema()).max_items(Some(Self::MAX));
     // A list of all names would make new ones incompatible.
     TimeZoneName: string();
-    WebAddress: string()
-        // The format is not `uri`, because the parser accepts more than RFC 3986 allows.
-        .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
-        .max_length(Some(Self::MAX));
+    WebAddress: string().pattern(Some(WEB_ADDRESS)).max_length(Some(Self::MAX));
 }

@@ -5,6 +5,8 @@ use shared::http::{ErrorBody, Existing, OAuthError};
 use shared::model::{Scope, Slug, VoiceProvider};
 use utoipa::PartialSchema;
 
+use crate::BASE_URL;
+
 use super::errors;
 use super::operation::{Operation, RequestContent};
 use super::schema::{Schemas, value};
@@ -122,23 +124,24 @@ pub(super) fn security_schemes() -> Value {
     let scopes: Map<_, _> =
         Scope::ALL.into_iter().map(|scope| (scope.as_str().to_owned(), scope.description().into())).collect();
     json!({
-        "api_key": {
-            "type": "http",
-            "scheme": "bearer",
-            "bearerFormat": "rc_live_... or rc_test_...",
-            "description": "An API key from the dashboard, under Settings, Integrations, API keys.",
-        },
         "oauth": {
             "type": "oauth2",
             "description": "OAuth 2.0 with PKCE (S256), for applications that act on behalf of a member. A client \
                             registers at `POST /oauth/registrations` (RFC 7591) and sends the member's browser to the \
                             authorization URL, which shows a consent page.",
             "flows": { "authorizationCode": {
-                "authorizationUrl": "/oauth/authorize",
-                "tokenUrl": "/oauth/token",
-                "refreshUrl": "/oauth/token",
+                "authorizationUrl": format!("{BASE_URL}/oauth/authorize"),
+                "tokenUrl": format!("{BASE_URL}/oauth/token"),
+                "refreshUrl": format!("{BASE_URL}/oauth/token"),
                 "scopes": scopes,
             } },
+        },
+        // Some generators use only the scheme whose name sorts last.
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "rc_live_... or rc_test_...",
+            "description": "An API key from the dashboard, under Settings, Integrations, API keys, or an access token.",
         },
         "client": {
             "type": "http",

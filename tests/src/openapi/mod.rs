@@ -1,5 +1,6 @@
-//! Generates the OpenAPI document. Parameters and schemas come from the route tables and their types, descriptions from
-//! doc comments, error responses from error values, and examples from recorded requests.
+//! Generates the contract, which describes every route exactly, and from it the OpenAPI document that the service
+//! returns. Parameters and schemas come from the route tables and their types, descriptions from doc comments, error
+//! responses from error values, and examples from recorded requests.
 
 mod components;
 mod errors;
@@ -10,6 +11,7 @@ mod input;
 mod names;
 mod operation;
 mod paths;
+mod published;
 mod reference;
 mod schema;
 pub(crate) mod source;
@@ -19,15 +21,21 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::BASE_URL;
 use schema::Schemas;
 use source::Source;
 
 pub use example::{Example, Refused};
 pub use operation::Operation;
 pub use paths::DOCUMENT;
+pub use published::{is_portable, published};
 
 /// The version of the OpenAPI specification.
 const VERSION: &str = "3.1.1";
+
+/// The description of the API, which ends with a link. Generators copy it into each file.
+const ABOUT: &str = "The API of Rolecall for roles, job postings, candidates and voice screens. The rules for all \
+                     operations are in the guide at";
 
 /// The operations of all route tables, in the order of the document.
 pub fn operations() -> Vec<Operation> {
@@ -54,8 +62,8 @@ pub fn operations() -> Vec<Operation> {
     tables.into_iter().flat_map(of).collect()
 }
 
-/// Generates the document. `examples` has one example for each route.
-pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
+/// Generates the contract. `examples` has one example for each route.
+pub fn contract(examples: &BTreeMap<&str, Example>) -> Value {
     let (source, operations) = (Source::read(), operations());
     for (id, _) in operation::TITLES {
         assert!(operations.iter().any(|operation| operation.id() == id), "{id} is not an operation");
@@ -79,11 +87,11 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
         "info": {
             "title": "Rolecall",
             "summary": "A hiring API.",
-            "description": Source::rules(),
+            "description": format!("{ABOUT} <{BASE_URL}/docs>."),
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "servers": [{ "url": "/", "description": "The service that returned this document." }],
+        "servers": [{ "url": BASE_URL, "description": "The service that returned this document." }],
         "tags": tags,
         "paths": paths,
         "components": {

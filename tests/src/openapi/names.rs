@@ -4,27 +4,28 @@ use serde_json::Value;
 
 use super::reference::SCHEMAS;
 
-/// The names in the code and in the document. A generated client puts all schemas into one namespace, often together
-/// with the language's own types.
-const NAMES: [(&str, &str); 20] = [
-    ("Error", "ApiError"),
-    ("RoleContent", "NewRole"),
-    ("QuickPost", "NewQuickPost"),
+/// The names in the code and in the document, where the rule for bodies of requests is not enough. A generated client puts
+/// all schemas into one namespace, often together with the language's own types.
+const NAMES: [(&str, &str); 21] = [
+    ("Channels", "ChannelOverview"),
+    ("Error", "Problem"),
+    ("RoleContent", "RoleInput"),
+    ("QuickPost", "QuickPostInput"),
     ("Posted", "QuickPost"),
     ("Posting", "JobPosting"),
     ("PostingContent", "JobPostingContent"),
     ("PostingList", "JobPostingList"),
     ("PostingPatch", "JobPostingPatch"),
-    ("RolePosting", "NewJobPosting"),
+    ("RolePosting", "JobPostingInput"),
     ("Screen", "VoiceScreen"),
     ("ScreenDetail", "VoiceScreenDetail"),
     ("ScreenList", "VoiceScreenList"),
     ("ScreenResult", "VoiceScreenResult"),
     ("ScreenStatus", "VoiceScreenStatus"),
-    ("NewScreen", "NewVoiceScreen"),
+    ("NewScreen", "VoiceScreenInput"),
     ("Post", "XPost"),
     ("PostList", "XPostList"),
-    ("NewPost", "NewXPost"),
+    ("NewPost", "XPostInput"),
     ("Style", "XPostStyle"),
     ("Turn", "TranscriptTurn"),
 ];
@@ -41,9 +42,12 @@ pub(super) fn rename(document: &mut Value) {
     rename_references(document);
 }
 
+/// Returns the name in the document. `NewNote` becomes `NoteInput`: in Go, `NewNote` is the constructor of `Note`.
 fn renamed(name: &str) -> String {
-    let found = NAMES.into_iter().find(|(in_code, _)| *in_code == name);
-    found.map_or(name, |(_, in_document)| in_document).to_owned()
+    if let Some((_, in_document)) = NAMES.into_iter().find(|(in_code, _)| *in_code == name) {
+        return in_document.to_owned();
+    }
+    name.strip_prefix("New").map_or_else(|| name.to_owned(), |resource| format!("{resource}Input"))
 }
 
 fn rename_references(value: &mut Value) {

@@ -113,9 +113,9 @@ fn security(operation: &Operation) -> Value {
     match operation.access {
         Access::Scopes(scopes) => {
             let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
-            json!([{ "api_key": [] }, { "oauth": scopes }])
+            json!([{ "token": [] }, { "oauth": scopes }])
         }
-        Access::Credential => json!([{ "api_key": [] }, { "oauth": [] }]),
+        Access::Credential => json!([{ "token": [] }, { "oauth": [] }]),
         Access::Signed => json!([{ "signature": [] }]),
         // Public clients do not authenticate, and other clients may send their secret in the form.
         Access::Public if operation.authenticates_clients() => json!([{ "client": [] }, {}]),

@@ -69,19 +69,6 @@ impl Source {
         HandlerDocs { text: text.to_owned(), errors: errors.collect() }
     }
 
-    /// The rules for all operations, from the API guide.
-    pub(super) fn rules() -> String {
-        let guide = guide();
-        let from = guide.find("## Requests").expect("a section on requests");
-        let to = guide.find("## Roles").expect("a section on roles");
-        let about = guide[..from].split("\n\n").nth(1).and_then(|about| about.split_once(". "));
-        let (about, _) = about.expect("the first sentence of the second paragraph");
-        format!("{about}.\n\n{}", &guide[from..to])
-            .replace("([OAuth](#oauth))", "(OAuth)")
-            .trim_end()
-            .to_owned()
-    }
-
     /// The description of an error code, if the guide's table has a row for only this code.
     pub(super) fn rule(code: &str) -> Option<String> {
         let cell = format!(" | `{code}` | ");
