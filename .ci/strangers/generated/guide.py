@@ -19,8 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
+from tools import LONG, SHORT
 
-GUIDE = Path("../../functions/README.md").read_text(encoding="utf-8")
+GUIDE = Path("../../../functions/README.md").read_text(encoding="utf-8")
 PROGRAMS = {"sh": ["bash", "-uc"], "python": ["python", "-c"], "ts": ["node", "--input-type=module", "--eval"]}
 LOCAL = "http://127.0.0.1:3000"
 BASE = sys.argv[1]
@@ -42,10 +43,10 @@ def compile_typescript():
     """Compiles the guide's TypeScript, and returns the JavaScript by heading."""
     headings = ["Paging", "Idempotency", "TypeScript"]
     for heading in headings:
-        Path(f"generated/{heading}.ts").write_text(code(heading)["ts"])
-    options = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node"]
-    subprocess.run(["tsc", *options, *(f"generated/{heading}.ts" for heading in headings)], check=True)
-    return {heading: Path(f"generated/{heading}.js").read_text() for heading in headings}
+        Path(f"made/{heading}.ts").write_text(code(heading)["ts"])
+    options = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "--ignoreConfig"]
+    subprocess.run(["node_modules/typescript-7/bin/tsc", *options, *(f"made/{heading}.ts" for heading in headings)], check=True)
+    return {heading: Path(f"made/{heading}.js").read_text() for heading in headings}
 
 
 def run(heading, language, base=BASE):
@@ -55,7 +56,7 @@ def run(heading, language, base=BASE):
 
 
 def output(command):
-    result = subprocess.run(command, cwd="generated", env=ENVIRONMENT, capture_output=True, text=True)
+    result = subprocess.run(command, cwd="made", env=ENVIRONMENT, capture_output=True, text=True)
     assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
     return result.stdout
 
@@ -135,10 +136,30 @@ def use_clients():
         printed = run(heading, language)
         assert [line.split()[0] for line in printed.splitlines()] == expected, printed
         print(f"the generated client in {language}")
+    check_generators()
     pinned = json.loads(Path("package.json").read_text())["devDependencies"]["openapi-typescript"]
     assert f"openapi-typescript@{pinned} " in code("TypeScript")["sh"]
     pinned = re.search(r"^openapi-python-client==.*$", Path("requirements.in").read_text(), re.MULTILINE)[0]
     assert f"pip install {pinned}\n" in GUIDE
+
+
+def check_generators():
+    """The generators and options that the guide names are those that are tried."""
+    [python] = re.findall(r"^openapi-generator-cli==(.*)$", Path("requirements.in").read_text(), re.MULTILINE)
+    npm = {name: json.loads(Path(name, "package.json").read_text())["devDependencies"] for name in (".", "orval")}
+    go = Path("go/go.mod").read_text()
+    pinned = {
+        "openapi-generator": python,
+        "hey-api": npm["."]["@hey-api/openapi-ts"],
+        "orval": npm["orval"]["orval"],
+        "oapi-codegen": re.search(r"oapi-codegen/v2 v(\S+)", go)[1],
+        "ogen": re.search(r"ogen-go/ogen v(\S+)", go)[1],
+    }
+    for name, version in pinned.items():
+        assert f"| {name} {version}" in GUIDE, f"{name} {version}"
+    for tool in SHORT + LONG:
+        if found := re.search(r"(-g \S+) .*(--additional-properties=\S+)", tool.generate):
+            assert f"`{found[1]} {found[2]}`" in GUIDE, found[0]
 
 
 def run_samples():

@@ -1,26 +1,24 @@
-"""The README's walkthrough with the client that openapi-python-client generates.
-
-Usage: session.py BASE
-"""
+"""The README's walkthrough, and the story, with the client that openapi-python-client generates."""
 
 import datetime
-import sys
 import time
+from os import environ
 from typing import TypeVar
 
-from generated.rolecall_client import AuthenticatedClient
-from generated.rolecall_client.api.candidates import (
+from rolecall_client import AuthenticatedClient
+from rolecall_client.api.candidates import (
     advance_candidate,
     create_candidate,
     hire_candidate,
     invite_screen,
+    list_candidates,
     reject_candidate,
     show_candidate,
 )
-from generated.rolecall_client.api.quick_post import create_quick_post
-from generated.rolecall_client.api.roles import create_role, list_roles, show_role, update_role
-from generated.rolecall_client.api.voice_screens import show_voice_screen
-from generated.rolecall_client.models import (
+from rolecall_client.api.quick_post import create_quick_post
+from rolecall_client.api.roles import create_role, list_roles, show_role, update_role
+from rolecall_client.api.voice_screens import show_voice_screen
+from rolecall_client.models import (
     Advance,
     AdvanceStage,
     CandidateDetail,
@@ -39,8 +37,6 @@ from generated.rolecall_client.models import (
     VoiceScreenInput,
 )
 
-ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
-
 Data = TypeVar("Data")
 
 
@@ -51,23 +47,24 @@ def done(answer: Data | Problem | ProblemOrGatewayError | GatewayError | Invalid
     return answer
 
 
-[base] = sys.argv[1:]
-client = AuthenticatedClient(base, ACME)
+base = environ["ROLECALL"]
+client = AuthenticatedClient(base, environ["ROLECALL_KEY"])
 
 # Create and publish a role with its posting. A repeated request is replayed; with another body it is rejected.
 engineer = RoleInput(title="Senior Rust Engineer", remote_policy=RemotePolicy.REMOTE, salary_min=150_000)
 quick = QuickPostInput(role=engineer)
-posted = done(create_quick_post.sync(client=client, body=quick, idempotency_key="first-session"))
-again = create_quick_post.sync_detailed(client=client, body=quick, idempotency_key="first-session")
+posted = done(create_quick_post.sync(client=client, body=quick, idempotency_key="openapi_python_client"))
+again = create_quick_post.sync_detailed(client=client, body=quick, idempotency_key="openapi_python_client")
 assert again.headers["Idempotency-Replayed"] == "true" and done(again.parsed) == posted
 quick.publish = False
-other = create_quick_post.sync(client=client, body=quick, idempotency_key="first-session")
+other = create_quick_post.sync(client=client, body=quick, idempotency_key="openapi_python_client")
 assert isinstance(other, Invalid) and other.code == "idempotency_mismatch", other
 role = posted.role
 assert role.status == "open" and role.job_posting_url == posted.job_posting.public_url
+print("key")
 
 # Add a candidate, screen and hire her.
-new = CandidateInput(name="Grace Hopper", email="grace@example.com", role_id=role.id)
+new = CandidateInput(name="Grace Hopper", email="grace@python.example", role_id=role.id)
 grace = done(create_candidate.sync(client=client, body=new))
 assert grace.phone is None and grace.created_at.tzinfo is not None
 invited = done(invite_screen.sync(grace.id, client=client, body=VoiceScreenInput(role_id=role.id)))
@@ -99,12 +96,14 @@ while page.next_cursor is not None:
     page = done(list_roles.sync(client=client, limit=2, cursor=page.next_cursor))
     titles += [listed.title for listed in page.data]
 assert titles[:4] == ["Recruiter", "Product Designer", "Data Engineer", engineer.title], titles
+print("pages")
 
 # Update a role, also with a stale version.
 version = show_role.sync_detailed(role.id, client=client).headers["ETag"]
 berlin = RolePatch(location="Berlin", salary_min=None)
 placed = done(update_role.sync(role.id, client=client, body=berlin, if_match=version))
 assert (placed.location, placed.salary_min) == ("Berlin", None)
+print("null")
 lost = update_role.sync(role.id, client=client, body=RolePatch(location=None), if_match=version)
 assert isinstance(lost, Problem) and lost.code == "precondition_failed", lost
 
@@ -112,8 +111,23 @@ assert isinstance(lost, Problem) and lost.code == "precondition_failed", lost
 mistakes = create_role.sync(client=client, body=RoleInput(title=" ", salary_min=2, salary_max=1))
 assert isinstance(mistakes, Invalid), mistakes
 assert mistakes.messages == ["title can't be blank", "salary_min must be at most salary_max"]
+print("422")
 late = reject_candidate.sync(grace.id, client=client)
 assert isinstance(late, Invalid) and late.code == "invalid_transition", late
 stranger = list_roles.sync(client=AuthenticatedClient(base, "rc_live_nobody"))
 assert isinstance(stranger, Problem) and stranger.code == "unauthorized", stranger
-print("openapi-python-client: the walkthrough")
+
+# Ask for what has not changed, go over the limit, and meet a newer release.
+fresh = show_role.sync_detailed(role.id, client=client).headers["ETag"]
+unchanged = show_role.sync_detailed(role.id, client=client, if_none_match=fresh)
+assert unchanged.status_code == 304 and unchanged.parsed is None, unchanged
+print("304")
+over = list_roles.sync_detailed(client=AuthenticatedClient(base, environ["ROLECALL_LIMITED_KEY"]))
+assert over.status_code == 429 and isinstance(over.parsed, Problem), over
+assert over.parsed.code == "rate_limited" and int(over.headers["Retry-After"]) > 0, over
+print("429")
+future = AuthenticatedClient(environ["ROLECALL_FUTURE"], environ["ROLECALL_KEY"])
+done(list_roles.sync(client=future))
+done(list_candidates.sync(client=future))
+assert isinstance(show_candidate.sync(grace.id, client=future), CandidateDetail)
+print("future")
