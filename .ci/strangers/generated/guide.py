@@ -162,6 +162,20 @@ def check_generators():
             assert f"`{found[1]} {found[2]}`" in GUIDE, found[0]
 
 
+def check_excerpts():
+    """The lines of the guide's excerpts are in the programs that are run, in this order."""
+    programs = re.search(r"^### Other generators\n(.*?)^### ", GUIDE, re.MULTILINE | re.DOTALL)[1]
+    excerpts = re.search(r"^### Excerpts\n(.*?)^## ", GUIDE, re.MULTILINE | re.DOTALL)[1]
+    found = re.findall(r"^```(\w+)\n(.*?)^```", excerpts, re.MULTILINE | re.DOTALL)
+    assert len(found) == 6, found
+    for language, excerpt in found:
+        [file] = re.findall(rf"^\| \| `-g {language} .*\((\S+)\) \|$", programs, re.MULTILINE)
+        lines = iter(map(str.strip, Path("../../../functions", file).read_text().splitlines()))
+        for line in filter(None, map(str.strip, excerpt.splitlines())):
+            assert line in lines, f"{file} does not have: {line}"
+    print(f"{len(found)} excerpts")
+
+
 def run_samples():
     """Compiles all samples in Python, and runs two."""
     start = httpx.get(f"{BASE}/docs").text
@@ -187,4 +201,5 @@ with ThreadPoolExecutor() as pool:
     used = list(pool.map(repeat_posts, code("Idempotency")))
 assert len({*used}) == len(used) == 2, "each change needs a new key"
 use_clients()
+check_excerpts()
 run_samples()

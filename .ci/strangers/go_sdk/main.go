@@ -22,7 +22,9 @@ const redirect = "http://127.0.0.1:9/callback"
 
 // allow is the member's browser.
 func allow(here context.Context, arguments *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-	printed, err := exec.CommandContext(here, "node", "allow.mjs", arguments.URL).Output()
+	member := exec.CommandContext(here, "node", "allow.mjs", arguments.URL)
+	member.Stderr = os.Stderr
+	printed, err := member.Output()
 	if err != nil {
 		return nil, fmt.Errorf("the member cannot allow the access: %w", err)
 	}

@@ -67,7 +67,8 @@ async fn main() {
     assert!(over.status == 429 && over.content.contains("rate_limited"), "{over:?}");
     println!("-- 429: {}", over.content);
 
-    let everyone = |client| list_candidates(client, None, None, None, None, None, None, None, None, None, None);
+    let everyone =
+        |client| list_candidates(client, None, None, None, None, None, None, None, None, None, None);
     let candidate = everyone(&client).await.unwrap().data[0].id;
     let newer = connect("ROLECALL_FUTURE", "ROLECALL_KEY");
     let errors = [
