@@ -14,6 +14,9 @@ use crate::dashboard_access::is_write;
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
 const APPS: &str = "/dashboard/settings/integrations/connected-apps";
 
+/// The scopes that only owners give to keys.
+const FOR_OWNERS: [&str; 2] = ["candidates:erase", "audit:read"];
+
 async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
@@ -96,9 +99,9 @@ async fn the_form_begins_with_the_permissions_for_a_purpose() {
         let page = owner.get(&format!("{PATH}{query}")).await.expect(200);
         assert_eq!(ticked(&page), expected, "{query}");
         assert!(page.text.contains(&format!("aria-current=\"true\">{label}</a>")), "{query}: {}", page.text);
-        // Only owners may give a key the audit log.
+        // Only owners may give a key these.
         let page = member.get(&format!("{PATH}{query}")).await.expect(200);
-        let expected: Vec<_> = expected.into_iter().filter(|name| *name != "audit:read").collect();
+        let expected: Vec<_> = expected.into_iter().filter(|name| !FOR_OWNERS.contains(name)).collect();
         assert_eq!(ticked(&page), expected, "{query}");
     }
 }
@@ -371,19 +374,31 @@ async fn a_rotated_key_overlaps_with_its_successor_once() {
 
 /// A rotation hands out a key, so a member must not rotate a key that only owners may create.
 #[tokio::test]
-async fn only_owners_rotate_keys_that_read_the_audit_log() {
+async fn only_owners_create_and_rotate_keys_that_erase_people_or_read_the_audit_log() {
     let api = TestApi::new().await;
     let owner = acme(&api).await;
-    let key = create(&owner, "Auditor", &["audit:read"], "").await;
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
-    let path = format!("{PATH}/{}/rotate", read_credential(&key).id());
     let jos = Browser::with_session(&api, ACME, &jo).await;
-    assert!(
-        !actions(&jos.get(PATH).await).contains(&path) && actions(&owner.get(PATH).await).contains(&path)
-    );
-    let refused = jos.post(&path, &[("overlap", "1")]).await.expect(403);
-    assert!(shown_once(&refused).is_none());
-    assert!(shown_once(&owner.post(&path, &[("overlap", "1")]).await.expect(200)).is_some());
+    for scope in Scope::ALL {
+        let is_for_owners = FOR_OWNERS.contains(&scope.as_str());
+        let fields = [("name", "Some"), ("scope", scope.as_str()), ("expires_in_days", "9")];
+        let page = jos.post(PATH, &fields).await.expect(if is_for_owners { 422 } else { 200 });
+        let sentence = format!("Only owners can create keys with {}.", scope.as_str());
+        assert_eq!(
+            (shown_once(&page).is_none(), page.text.contains(&sentence)),
+            (is_for_owners, is_for_owners)
+        );
+    }
+    for scope in FOR_OWNERS {
+        let key = create(&owner, scope, &["roles:read", scope], "").await;
+        let path = format!("{PATH}/{}/rotate", read_credential(&key).id());
+        assert!(
+            !actions(&jos.get(PATH).await).contains(&path) && actions(&owner.get(PATH).await).contains(&path)
+        );
+        let refused = jos.post(&path, &[("overlap", "1")]).await.expect(403);
+        assert!(shown_once(&refused).is_none());
+        assert!(shown_once(&owner.post(&path, &[("overlap", "1")]).await.expect(200)).is_some());
+    }
 }
 
 #[tokio::test]

@@ -128,6 +128,7 @@ mod voice_webhook;
 mod webhook_receiver;
 mod webhook_requests;
 mod webhooks;
+mod writers;
 mod x_metrics;
 mod x_posts;
 mod x_tokens;

@@ -7,17 +7,22 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Method};
 use jsonschema::{Registry, RegistryBuilder, Validator};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, RequestExt, Response};
+use rolecall_local::demo;
 use rolecall_local::functions::{Tables, tables};
 use rolecall_local::gateway::Function;
 use serde_json::{Map, Value, json};
+use shared::auth::Credential;
 use shared::http::FORM;
+use shared::model::Scope;
 use url::form_urlencoded;
 
 use crate::compression;
+use crate::openapi::WITHOUT_READING;
 use crate::project::project;
 
 /// The path of the contract, which describes every route exactly.
@@ -253,7 +258,7 @@ impl Contract {
         };
         let key = context.route_key.as_deref().unwrap_or_default();
         let Some(operation) = self.operation(key) else { return Vec::new() };
-        let found = self.response_violations(request.method(), &operation, response);
+        let found = self.response_violations(request.method(), &operation, may_read_people(request), response);
         found.into_iter().map(|violation| format!("{key}, as clients know it: {violation}")).collect()
     }
 
@@ -266,7 +271,8 @@ impl Contract {
         let Some(operation) = self.operation(key) else {
             return vec![NO_OPERATION.to_owned()];
         };
-        let mut found = self.response_violations(request.method(), &operation, response);
+        let mut found =
+            self.response_violations(request.method(), &operation, may_read_people(request), response);
         if response.status().is_success() {
             found.extend(self.parameters(&operation, request));
             found.extend(self.request_body(&operation, request));
@@ -282,20 +288,22 @@ impl Contract {
     /// Returns the violations of a response that the gateway sends without calling a function.
     pub fn gateway_violations(&self, key: &str, response: &Response<Bytes>) -> Vec<String> {
         let Some(operation) = self.operation(key) else { return vec![NO_OPERATION.to_owned()] };
-        self.response_violations(&Method::GET, &operation, response)
+        self.response_violations(&Method::GET, &operation, true, response)
     }
 
     fn response_violations<B: AsRef<[u8]>>(
         &self,
         method: &Method,
         operation: &Part<'_>,
+        may_read_people: bool,
         response: &Response<B>,
     ) -> Vec<String> {
         let documented = operation.get("responses").and_then(|all| all.get(response.status().as_str()));
         let Some(documented) = documented else { return vec!["the status is not documented".to_owned()] };
         let mut found = self.headers(&documented, response.headers(), &[]);
         let content = documented.get("content").filter(|_| method != Method::HEAD);
-        found.extend(self.content(content, response.headers(), &uncompressed(response), identity));
+        let schema = if may_read_people { "schema" } else { WITHOUT_READING };
+        found.extend(self.content(content, schema, response.headers(), &uncompressed(response), identity));
         found
     }
 
@@ -350,10 +358,11 @@ impl Contract {
         found
     }
 
-    /// Checks that a body has a documented media type and matches its schema.
+    /// Checks that a body has a documented media type and matches its schema, which is under `name` if it has that.
     fn content(
         &self,
         documented: Option<Part<'_>>,
+        name: &str,
         headers: &HeaderMap,
         body: &[u8],
         read: fn(Value) -> Value,
@@ -362,7 +371,9 @@ impl Contract {
             return if body.is_empty() { Vec::new() } else { vec!["a body is not documented".to_owned()] };
         };
         let media = headers.get("content-type").map(media_type).unwrap_or_default();
-        match documented.get(&media).and_then(|documented| documented.get("schema")) {
+        let documented = documented.get(&media);
+        let schema = |name: &str| documented.as_ref().and_then(|documented| documented.get(name));
+        match schema(name).or_else(|| schema("schema")) {
             Some(schema) if media == FORM => {
                 self.mismatches(&schema.pointer, &self.fields(schema.value, body))
             }
@@ -413,7 +424,7 @@ impl Contract {
         let body = request.body();
         let wrong = match operation.get("requestBody") {
             Some(documented) if !body.is_empty() || documented.value["required"] == true => {
-                self.content(documented.get("content"), request.headers(), body, trimmed)
+                self.content(documented.get("content"), "schema", request.headers(), body, trimmed)
             }
             // The service ignores the body, or the body is an empty object.
             None if !["POST", "PATCH", "PUT"].contains(&request.method().as_str())
@@ -455,6 +466,14 @@ impl Contract {
         };
         self.mismatches(&schema.pointer, &value)
     }
+}
+
+/// Whether the credential of a request, if it is one of an admitted request, may read people.
+fn may_read_people<B>(request: &http::Request<B>) -> bool {
+    let credential = request.headers().get(AUTHORIZATION).map(text).unwrap_or_default();
+    let keys = demo::credential_keys().expect("keys");
+    let credential = Credential::read(credential.trim_start_matches("Bearer "), &keys);
+    credential.is_ok_and(|credential| credential.claims().scopes.contains(Scope::CandidatesRead))
 }
 
 /// Escapes a name for a JSON pointer (RFC 6901).

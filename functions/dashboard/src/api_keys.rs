@@ -9,7 +9,7 @@ use shared::clock::later;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::model::{Member, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{self, Time, date};
@@ -189,7 +189,7 @@ impl FormValues {
         Self {
             name: String::new(),
             mode: request.tenant().mode,
-            scopes: preset(request).filter(|scope| may_have(request, Scopes::from(*scope))).collect(),
+            scopes: preset(request).filter(|scope| scope.may_be_given_by(request.member().role)).collect(),
             expires_in_days: PROPOSED_DAYS.to_owned(),
             networks: String::new(),
         }
@@ -230,9 +230,9 @@ fn example(scopes: Scopes) -> Option<&'static Example> {
     EXAMPLES.iter().find(|example| scopes.contains(example.scope))
 }
 
-/// Whether the member may get a key with these scopes.
-fn may_have(request: &MemberRequest, scopes: Scopes) -> bool {
-    request.member().role == MemberRole::Owner || !scopes.contains(Scope::AuditRead)
+/// The scopes that the member may not give to a key.
+fn not_given_by(request: &MemberRequest, scopes: Scopes) -> Scopes {
+    scopes.iter().filter(|scope| !scope.may_be_given_by(request.member().role)).collect()
 }
 
 /// Shows the keys.
@@ -248,8 +248,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if values.scopes.iter().next().is_none() {
         problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
     }
-    if !may_have(&request, values.scopes) {
-        let sentence = "Only owners can create keys that read the audit log.".to_owned();
+    let withheld = not_given_by(&request, values.scopes);
+    if !withheld.is_empty() {
+        let names = withheld.iter().map(Scope::as_str).collect::<Vec<_>>().join(" and ");
+        let sentence = format!("Only owners can create keys with {names}.");
         problems.push(Problem { field: "scope", sentence });
     }
     let days = collect(values.days(), &mut problems).flatten();
@@ -308,7 +310,7 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         hours.ok_or_else(|| Error::BadRequest("The overlap must be 1, 24 or 168 hours".to_owned()))?;
     let replaced = context.store().find_api_key(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
     // Whoever rotates a key gets its permissions.
-    if !may_have(&request, replaced.scopes) {
+    if !not_given_by(&request, replaced.scopes).is_empty() {
         return Err(Error::OwnersOnly);
     }
     let mut listed = Listed::find(&request).await?;
@@ -406,12 +408,13 @@ fn page(
             state,
             may_be_rotated: state == KeyState::Active
                 && key.ends_at.is_none()
-                && may_have(request, key.scopes),
+                && not_given_by(request, key.scopes).is_empty(),
         }
     });
     let is_ticked = |preset: &&Preset| {
-        let scopes = preset.scopes.iter().copied().filter(|scope| may_have(request, Scopes::from(*scope)));
-        scopes.collect::<Scopes>() == values.scopes
+        let scopes = preset.scopes.iter().copied();
+        scopes.filter(|scope| scope.may_be_given_by(request.member().role)).collect::<Scopes>()
+            == values.scopes
     };
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
         value: scope.as_str(),

@@ -229,7 +229,7 @@ fn resources(document: &Document, links: &Links, sections: &[Section]) -> Result
         .map(|(tag, _)| {
             let responses = of_tag(tag).into_iter().filter_map(|endpoint| endpoint.success(document));
             let contents = responses.flat_map(|(_, response)| members(&response["content"]));
-            (slug(tag), contents.map(|(_, content)| &content["schema"]).collect())
+            (slug(tag), contents.flat_map(|(_, content)| schemas_of(content)).collect())
         })
         .collect();
     schemas.settle(&responses);
@@ -291,7 +291,7 @@ fn operation<'d>(schemas: &Schemas<'d>, endpoint: &Endpoint<'d>) -> Result<Opera
             returned.push(Returned {
                 status: status.to_owned(),
                 description,
-                content: content.map(|(_, content)| schemas.returned(&content["schema"])).transpose()?,
+                content: content.map(|(_, content)| returned_by(schemas, content)).transpose()?,
                 headers: headers.filter(|name| is_notable(name)).collect(),
             });
         } else {
@@ -322,6 +322,18 @@ fn operation<'d>(schemas: &Schemas<'d>, endpoint: &Endpoint<'d>) -> Result<Opera
         form: can_try.then(|| body.map_or_else(String::new, |(_, body)| literal(body, &JSON, ""))),
         words: words.join(" "),
     })
+}
+
+/// The schemas of a response: for credentials that may read people, and for others.
+fn schemas_of(content: &Value) -> impl Iterator<Item = &Value> {
+    ["schema", "x-without-candidates-read"].into_iter().filter_map(|name| content.get(name))
+}
+
+/// Returns the HTML of what a response contains.
+fn returned_by<'d>(schemas: &Schemas<'d>, content: &'d Value) -> Result<String, String> {
+    let returned =
+        schemas_of(content).map(|schema| schemas.returned(schema)).collect::<Result<Vec<_>, _>>()?;
+    Ok(returned.join(", without <code>candidates:read</code> "))
 }
 
 /// Returns the status and the HTML of the example of a response.

@@ -4,7 +4,7 @@ use super::responses::application::Application;
 use super::responses::candidate::{Candidate, CandidateDetail};
 use super::responses::resume::ResumeLinks;
 use super::responses::screen::ScreenAccess;
-use crate::http::{ApiRequest, Change, Created, Error, Reply, input};
+use crate::http::{ApiRequest, Change, Created, Error, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
@@ -155,7 +155,7 @@ input! {
 ///
 /// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
 /// - `erased`: an earlier request with the same idempotency key created a candidate who was erased.
-pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
+pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Visible<Candidate>>>, Error> {
     let NewCandidate { name, email, phone, resume_url, source, tags, external_id, role_id } =
         request.input()?;
     let store = request.context.store();
@@ -190,11 +190,15 @@ pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<C
 /// # Errors
 ///
 /// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
-pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
+pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Visible<Candidate>>, Error> {
     let before = find(&request).await?;
     let patch = request.input()?;
     // `If-Match` may contain the ETag of the candidate, or of the candidate's detail with or without touchpoints.
-    if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
+    let seen = request.visible(Candidate::of(before.candidate.clone(), &ResumeLinks::Keys));
+    if let Err(failed) = request.check_precondition(&seen) {
+        if !request.may_read_people() {
+            return Err(failed);
+        }
         let store = request.context.store();
         let page = store.find_candidate_page(request.tenant(), before.candidate.id, Some(1)).await?;
         let mut page = with_current_roles(&request, Error::unless_missing(page)?).await?;
@@ -234,7 +238,9 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
     let fields = changed_fields(&before.candidate.profile, &profile);
     if fields.is_empty() {
         // The history has no trace of this request, but its response has the candidate.
-        request.record_reading(AuditAction::CandidateRead, before.candidate.id).await?;
+        if request.may_read_people() {
+            request.record_reading(AuditAction::CandidateRead, before.candidate.id).await?;
+        }
         return reply(&request, before.candidate).await;
     }
     let after = before.clone().edit(profile, request.context.now());
@@ -247,7 +253,9 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
 /// # Errors
 ///
 /// - `duplicate`: the candidate has already applied for the role; `existing` is the application.
-pub async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<Application>>, Error> {
+pub async fn apply(
+    request: ApiRequest<NewApplication>,
+) -> Result<Reply<Created<Visible<Application>>>, Error> {
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
     let role = role.ok_or_else(unknown_role)?;
     let candidate_id = before.candidate.id;
@@ -256,7 +264,8 @@ pub async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<
     let source = input.source.unwrap_or(Source::API);
     let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
     let address = request.address("applications", application.id);
-    let reply = Reply::resource(&Application::of(candidate_id, &application))?.created(address);
+    let application = request.visible(Application::of(candidate_id, &application));
+    let reply = Reply::resource(&application)?.created(address);
     request.commit(transaction, reply).await
 }
 
@@ -267,7 +276,7 @@ pub(super) async fn replace<I>(
     before: &CandidateRecord,
     after: CandidateRecord,
     kind: TouchpointKind,
-) -> Result<Reply<Candidate>, Error> {
+) -> Result<Reply<Visible<Candidate>>, Error> {
     transaction.replace_candidate(before, &after, &request.author().touchpoints([kind]))?;
     request.commit(transaction, reply(request, after.candidate).await?).await
 }
@@ -276,11 +285,11 @@ pub(super) async fn replace<I>(
 pub(super) async fn reply<I>(
     request: &ApiRequest<I>,
     candidate: model::Candidate,
-) -> Result<Reply<Candidate>, Error> {
+) -> Result<Reply<Visible<Candidate>>, Error> {
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
-    let identity = Candidate::of(candidate.clone(), &ResumeLinks::Keys);
-    Reply::resource_as(&Candidate::of(candidate, &links), &identity)
+    let identity = request.visible(Candidate::of(candidate.clone(), &ResumeLinks::Keys));
+    Reply::resource_as(&request.visible(Candidate::of(candidate, &links)), &identity)
 }
 
 /// The names of the fields that differ.

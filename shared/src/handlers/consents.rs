@@ -1,7 +1,7 @@
 //! Consents of candidates.
 
 use super::responses::consent::Consent;
-use crate::http::{Added, ApiRequest, Error, Reply, input};
+use crate::http::{Added, ApiRequest, Error, Reply, Visible, input};
 use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
 use crate::services::Author;
 use jiff::Timestamp;
@@ -51,7 +51,9 @@ impl CallConsent {
 /// For each purpose, the consent with the latest `obtained_at` counts. If it withdraws or refuses `voice_screen` or
 /// `recording`, the candidate's unfinished voice screens are cancelled. A candidate has at most 100 consents; after that,
 /// only the withdrawal of a consent in force is recorded.
-pub async fn create_consent(request: ApiRequest<NewConsent>) -> Result<Reply<Added<Consent>>, Error> {
+pub async fn create_consent(
+    request: ApiRequest<NewConsent>,
+) -> Result<Reply<Added<Visible<Consent>>>, Error> {
     let before = find(&request).await?;
     let new = request.input()?;
     let (candidate_id, author) = (before.candidate.id, request.author());
@@ -64,7 +66,8 @@ pub async fn create_consent(request: ApiRequest<NewConsent>) -> Result<Reply<Add
     transaction.insert_consent(candidate_id, &consent)?;
     let history = author.touchpoints([TouchpointKind::of_consent(&consent)]);
     transaction.replace_candidate(&before, &after, &history)?;
-    let reply = Reply::ok(&Consent::of(candidate_id, consent))?.created_without_address();
+    let consent = request.visible(Consent::of(candidate_id, consent));
+    let reply = Reply::ok(&consent)?.created_without_address();
     request.commit(transaction, reply).await
 }
 

@@ -1,9 +1,9 @@
 //! Moves of candidates and their applications between the stages of the pipeline.
 
-use super::responses::application::Application;
-use super::responses::candidate::Candidate;
+use super::responses::application::{Application, ApplicationRef};
+use super::responses::candidate::{Candidate, CandidateRef};
 use super::responses::resume::ResumeLinks;
-use crate::http::{ApiRequest, Error, Input, Reply, input};
+use crate::http::{ApiRequest, Error, Input, Personal, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
@@ -26,6 +26,25 @@ pub struct MovedCandidate {
     candidate: Candidate,
     /// The applications that the move changed, newest first.
     applications: Vec<Application>,
+}
+
+/// A candidate after a move, without personal data: what a credential without the scope `candidates:read` gets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MovedCandidateRef {
+    #[serde(flatten)]
+    candidate: CandidateRef,
+    /// The applications that the move changed, newest first.
+    applications: Vec<ApplicationRef>,
+}
+
+impl Personal for MovedCandidate {
+    type Reference = MovedCandidateRef;
+
+    fn into_reference(self) -> MovedCandidateRef {
+        let Self { candidate, applications } = self;
+        let applications = applications.into_iter().map(Personal::into_reference).collect();
+        MovedCandidateRef { candidate: candidate.into_reference(), applications }
+    }
 }
 
 input! {
@@ -91,7 +110,7 @@ input! {
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     make(&request, |input| input.role_id, |input| Move::Advance(input.stage.0)).await
 }
 
@@ -101,7 +120,7 @@ pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidat
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let step = |input: Rejection| Move::Reject { reason: input.reason, notes: input.notes };
     make(&request, |input| input.role_id, step).await
 }
@@ -112,7 +131,7 @@ pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandida
 /// # Errors
 ///
 /// - `invalid_transition`: no application is rejected.
-pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     make(&request, |input| input.role_id, |_| Move::Unreject).await
 }
 
@@ -121,7 +140,7 @@ pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     make(&request, |input| input.role_id, |input| Move::Hire { start_date: input.start_date }).await
 }
 
@@ -130,7 +149,7 @@ pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Er
 /// # Errors
 ///
 /// - `invalid_transition`: no application is hired.
-pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     make(&request, |input| input.role_id, |_| Move::Unhire).await
 }
 
@@ -139,7 +158,7 @@ async fn make<I: Input>(
     request: &ApiRequest<I>,
     role_id: impl Fn(&I) -> Option<Id>,
     step: impl Fn(I) -> Move,
-) -> Result<Reply<MovedCandidate>, Error> {
+) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let (input, before, role) = find_with_role(request, &role_id).await?;
     let (role_id, step) = (role_id(&input), step(input));
     let roles: Vec<Role> = role.into_iter().collect();
@@ -171,7 +190,7 @@ async fn attempt<'r, I>(
     roles: impl IntoIterator<Item = &'r Role>,
     step: &Move,
     role_id: Option<Id>,
-) -> Result<Reply<MovedCandidate>, Error> {
+) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let now = request.context.now();
     let followed = before.clone().follow(roles, now);
     let Followed { record, statuses } =
@@ -191,7 +210,7 @@ async fn reply<I>(
     request: &ApiRequest<I>,
     record: &CandidateRecord,
     steps: &[Step],
-) -> Result<Reply<MovedCandidate>, Error> {
+) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let candidate = &record.candidate;
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [candidate]).await;
@@ -200,6 +219,7 @@ async fn reply<I>(
     };
     let applications = record.applications.iter().rev().filter(changed);
     let applications = applications.map(|application| Application::of(candidate.id, application)).collect();
+    let identity = request.visible(Candidate::of(candidate.clone(), &ResumeLinks::Keys));
     let moved = MovedCandidate { candidate: Candidate::of(candidate.clone(), &links), applications };
-    Reply::resource_as(&moved, &Candidate::of(candidate.clone(), &ResumeLinks::Keys))
+    Reply::resource_as(&request.visible(moved), &identity)
 }

@@ -1,7 +1,7 @@
 //! Notes about candidates.
 
 use super::responses::note::Note;
-use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, input};
+use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, Visible, input};
 use crate::model::{self, NoteText, TouchpointKind};
 
 use super::candidate_lookup::find;
@@ -23,7 +23,7 @@ pub async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply<Collec
 }
 
 /// Adds a note about a candidate.
-pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Note>>, Error> {
+pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Visible<Note>>>, Error> {
     let before = find(&request).await?;
     let NewNote { text } = request.input()?;
     let (candidate_id, author) = (before.candidate.id, request.author());
@@ -33,12 +33,13 @@ pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Not
     transaction.insert_note(candidate_id, &note)?;
     let history = author.touchpoints([TouchpointKind::NoteAdded { note_id: id }]);
     transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
-    let reply = Reply::ok(&Note::of(candidate_id, note))?.created_without_address();
+    let note = request.visible(Note::of(candidate_id, note));
+    let reply = Reply::ok(&note)?.created_without_address();
     request.commit(transaction, reply).await
 }
 
 /// Deletes a note about a candidate, and returns it.
-pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Note>>, Error> {
+pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Visible<Note>>>, Error> {
     let before = find(&request).await?;
     let candidate_id = before.candidate.id;
     let id = request.context.path_parameter("note_id").parse().map_err(|_| Error::NotFound)?;
@@ -49,5 +50,6 @@ pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<No
     transaction.delete_note(candidate_id, id);
     let history = request.author().touchpoints([TouchpointKind::NoteDeleted { note_id: id }]);
     transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
-    request.commit(transaction, Reply::ok(&Note::of(candidate_id, note))?.unversioned()).await
+    let note = request.visible(Note::of(candidate_id, note));
+    request.commit(transaction, Reply::ok(&note)?.unversioned()).await
 }

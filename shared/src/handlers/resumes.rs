@@ -1,7 +1,7 @@
 //! Resume files that members upload.
 
 use super::responses::candidate::Candidate;
-use crate::http::{ApiRequest, Error, Reply};
+use crate::http::{ApiRequest, Error, Reply, Visible};
 use crate::model::Resume;
 use crate::services::resumes::{CheckedFile, attach};
 use crate::store::UploadTrace;
@@ -14,7 +14,7 @@ use super::candidates::{replace, reply};
 ///
 /// Its name in the bucket depends on the candidate and the content, so a request that is repeated keeps it once. It cannot
 /// be guessed. If the function is killed before the candidate has the file, a trace leads the candidate's erasure to it.
-pub async fn upload(request: ApiRequest<()>, file: &CheckedFile) -> Result<Reply<Candidate>, Error> {
+pub async fn upload(request: ApiRequest<()>, file: &CheckedFile) -> Result<Reply<Visible<Candidate>>, Error> {
     let (context, tenant, now) = (&request.context, request.tenant(), request.context.now());
     let before = find(&request).await?;
     let id = before.candidate.id;

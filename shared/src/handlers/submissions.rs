@@ -2,7 +2,7 @@
 
 use super::responses::candidate::Candidate;
 use super::responses::submission::Submission;
-use crate::http::{ApiRequest, Error, Reply, input};
+use crate::http::{ApiRequest, Error, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::{self, CandidateRecord, Consent, ConsentPurpose, ConsentWording, Offered, TouchpointKind};
 use crate::store::StoreError;
@@ -29,7 +29,7 @@ pub async fn show_submission(request: ApiRequest<()>) -> Result<Reply<Submission
 
 /// Takes over what forms with the candidate's e-mail address offer to an application: the telephone number, the consents
 /// and the resume file. Fails with 412 if it is not what the member saw.
-pub async fn accept_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Candidate>, Error> {
+pub async fn accept_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Visible<Candidate>>, Error> {
     let before = find(&request).await?;
     let (application_id, role_id, offered) = offer(&request, &before)?;
     let (candidate_id, author) = (before.candidate.id, request.author());
@@ -67,7 +67,7 @@ pub async fn accept_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Candid
 
 /// Dismisses what forms with the candidate's e-mail address offer to an application. The submissions keep it. Fails with
 /// 412 if it is not what the member saw.
-pub async fn dismiss_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Candidate>, Error> {
+pub async fn dismiss_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Visible<Candidate>>, Error> {
     let before = find(&request).await?;
     let (application_id, role_id, _) = offer(&request, &before)?;
     let author = request.author();

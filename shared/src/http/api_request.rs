@@ -12,10 +12,14 @@ use super::context::RequestContext;
 use super::fields::{read_body, read_form, read_query};
 use super::idempotency::IdempotencyKey;
 use super::reply::{List, PATH, QUERY, etag, json};
-use super::{Collection, Error, Fields, HandlerCall, Input, Reply, SentInput, cursor, headers};
+use super::{
+    Collection, Error, Fields, HandlerCall, Input, Personal, Reply, SentInput, Visible, cursor, headers,
+};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
-use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
+use crate::model::{
+    Actor, AuditAction, AuditTarget, Organization, Scalar, Scope, Scopes, Slug, Tenant, Value,
+};
 use crate::services::Author;
 use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
@@ -153,6 +157,16 @@ impl<I> ApiRequest<I> {
     /// The scopes of the credential.
     pub fn scopes(&self) -> Scopes {
         self.admitted.scopes
+    }
+
+    /// Whether the caller may read people.
+    pub fn may_read_people(&self) -> bool {
+        self.scopes().contains(Scope::CandidatesRead)
+    }
+
+    /// A resource with the data of a person, as far as the caller may see it.
+    pub fn visible<T: Personal>(&self, resource: T) -> Visible<T> {
+        Visible::new(resource, self.may_read_people())
     }
 
     /// The author of the request's changes, for the candidates' history.

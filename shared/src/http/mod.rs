@@ -32,6 +32,7 @@ mod reply;
 mod return_path;
 mod route;
 mod route_table;
+mod visible;
 
 pub use crate::input;
 pub use api_request::{ApiRequest, Listing};
@@ -58,3 +59,4 @@ pub use reply::{
 };
 pub use return_path::return_to;
 pub use route::{Access, Route, Row};
+pub use visible::{Personal, Resource, Visible};

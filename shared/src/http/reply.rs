@@ -12,7 +12,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::page::Sources;
-use super::{Error, page};
+use super::{Error, Resource, page};
 use crate::id::Id;
 use crate::store::{Receipt, StoreError};
 
@@ -31,7 +31,7 @@ pub trait Output {
     /// The headers that the handler sets. All except `link` are always present.
     const HEADERS: &'static [&'static str];
     /// The body.
-    type Body: ToSchema;
+    type Body: Resource;
 
     /// The name and the schema of a list's items. The derived schema of a list only refers to them.
     fn items() -> Option<(String, RefOr<Schema>)> {
@@ -39,7 +39,7 @@ pub trait Output {
     }
 }
 
-impl<O: ToSchema> Output for O {
+impl<O: Resource> Output for O {
     const STATUS: u16 = 200;
     const HEADERS: &'static [&'static str] = &["etag"];
     type Body = O;
@@ -48,7 +48,7 @@ impl<O: ToSchema> Output for O {
 /// A resource without an entity tag.
 pub struct Unversioned<O>(PhantomData<O>);
 
-impl<O: ToSchema> Output for Unversioned<O> {
+impl<O: Resource> Output for Unversioned<O> {
     const STATUS: u16 = 200;
     const HEADERS: &'static [&'static str] = &[];
     type Body = O;
@@ -70,7 +70,7 @@ impl<O: ToSchema> Output for Collection<O> {
 /// A created resource with its URL.
 pub struct Created<O>(PhantomData<O>);
 
-impl<O: ToSchema> Output for Created<O> {
+impl<O: Resource> Output for Created<O> {
     const STATUS: u16 = 201;
     const HEADERS: &'static [&'static str] = &["etag", "location"];
     type Body = O;
@@ -80,7 +80,7 @@ impl<O: ToSchema> Output for Created<O> {
 /// none.
 pub struct CreatedTogether<O>(PhantomData<O>);
 
-impl<O: ToSchema> Output for CreatedTogether<O> {
+impl<O: Resource> Output for CreatedTogether<O> {
     const STATUS: u16 = 201;
     const HEADERS: &'static [&'static str] = &["location"];
     type Body = O;
@@ -89,7 +89,7 @@ impl<O: ToSchema> Output for CreatedTogether<O> {
 /// A created object without a URL.
 pub struct Added<O>(PhantomData<O>);
 
-impl<O: ToSchema> Output for Added<O> {
+impl<O: Resource> Output for Added<O> {
     const STATUS: u16 = 201;
     const HEADERS: &'static [&'static str] = &[];
     type Body = O;
@@ -98,7 +98,7 @@ impl<O: ToSchema> Output for Added<O> {
 /// The result of a request that a task completes.
 pub struct Accepted<O>(PhantomData<O>);
 
-impl<O: ToSchema> Output for Accepted<O> {
+impl<O: Resource> Output for Accepted<O> {
     const STATUS: u16 = 202;
     const HEADERS: &'static [&'static str] = &[];
     type Body = O;

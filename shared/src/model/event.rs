@@ -115,7 +115,7 @@ event_types! {
     ScreenCreated = "screen.created", "A candidate was invited to a voice screen.", ["candidate_id", "role_id", "status"];
     ScreenUpdated = "screen.updated", "Fields of a voice screen were changed.", ["candidate_id", "role_id"];
     ScreenStarted = "screen.started", "The conversation of a voice screen began.", ["candidate_id", "role_id", "from", "to"];
-    ScreenCompleted = "screen.completed", "The conversation of a voice screen took place.", ["candidate_id", "role_id", "from", "to", "result"];
+    ScreenCompleted = "screen.completed", "The conversation of a voice screen took place.", ["candidate_id", "role_id", "from", "to"];
     ScreenUnanswered = "screen.unanswered", "The candidate did not answer the call of a voice screen, or said nothing.", ["candidate_id", "role_id", "from", "to"];
     ScreenFailed = "screen.failed", "The call or the conversation of a voice screen failed.", ["candidate_id", "role_id", "from", "to"];
     ScreenCancelled = "screen.cancelled", "A voice screen was cancelled.", ["candidate_id", "role_id", "from", "to", "reason"];

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index_form::IndexForm;
 use super::string_enum::string_enum;
-use super::{Country, Email, Slug, Text, TimeZoneName};
+use super::{Country, Email, MemberRole, Slug, Text, TimeZoneName};
 use crate::id::Id;
 
 string_enum! {
@@ -190,6 +190,14 @@ impl Scope {
     /// Whether the scope allows no changes.
     pub fn is_for_reading(self) -> bool {
         self.as_str().ends_with(":read")
+    }
+
+    /// Whether members with this role may give the scope to a key or to an application.
+    pub const fn may_be_given_by(self, role: MemberRole) -> bool {
+        match role {
+            MemberRole::Owner => true,
+            MemberRole::Member => !matches!(self, Self::CandidatesErase | Self::AuditRead),
+        }
     }
 
     /// A description of what the scope allows, for the member who grants it.

@@ -17,8 +17,8 @@ use crate::clock::to_second;
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, ErasedCandidate, EventActor, EventData,
-    EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenResult, ScreenStatus, Subject,
-    SubjectType, Tenant,
+    EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenStatus, Subject, SubjectType,
+    Tenant,
 };
 
 /// The attribute with the time of the last recorded change of an item, in milliseconds.
@@ -316,9 +316,6 @@ pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec
     let mut data = screen_data(after);
     if has_moved {
         data = data.with("from", old.status.as_str()).with("to", new.status.as_str());
-    }
-    if kind == EventType::ScreenCompleted {
-        data = data.with_some("result", new.result.map(ScreenResult::as_str));
     }
     vec![of(kind).changing(fields).with(data)]
 }

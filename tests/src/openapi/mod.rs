@@ -27,7 +27,7 @@ use source::Source;
 
 pub use example::{Example, Refused};
 pub use operation::Operation;
-pub use paths::DOCUMENT;
+pub use paths::{DOCUMENT, WITHOUT_READING};
 pub use published::{is_portable, published};
 
 /// The version of the OpenAPI specification.

@@ -5,7 +5,7 @@ use std::any::type_name;
 use serde_json::{Map, Value, json};
 use shared::http::{
     Access, ApiRequest, DocumentRequest, DocumentRow, Error, Input, Output, Payload, PublicRequest, Reply,
-    ReplyFormat, Row,
+    ReplyFormat, Resource, Row,
 };
 use shared::model::{AuditAction, Scopes};
 
@@ -30,6 +30,9 @@ pub(super) const TITLES: [(&str, &str); 12] = [
     ("show_robots", "Show robots.txt"),
 ];
 
+type Whole<O> = <<O as Output>::Body as Resource>::Whole;
+type Reference<O> = <<O as Output>::Body as Resource>::Reference;
+
 /// The description of a route.
 #[derive(Clone, Debug)]
 pub struct Operation {
@@ -50,6 +53,8 @@ pub struct Operation {
     /// The path of the output type in the code.
     pub(super) output_type: &'static str,
     pub(super) output: Described,
+    /// What a caller gets who may not read people, if that is something else.
+    pub(super) reference: Option<Described>,
 }
 
 /// The content of an operation's requests.
@@ -131,16 +136,18 @@ impl Operation {
             media: O::MEDIA,
             headers: O::HEADERS,
             output_type: type_name::<O>(),
-            output: Described::of::<O::Body>().with_items(O::items()),
+            output: Described::of::<Whole<O>>().with_items(O::items()),
+            reference: (type_name::<Reference<O>>() != type_name::<()>()).then(Described::of::<Reference<O>>),
         }
     }
 
     /// The types of the bodies.
     pub(super) fn bodies(&self) -> Vec<&Described> {
-        match &self.content {
-            RequestContent::Payload { body, .. } => vec![&self.output, body],
-            RequestContent::Fields(_) => vec![&self.output],
-        }
+        let request = match &self.content {
+            RequestContent::Payload { body, .. } => Some(body),
+            RequestContent::Fields(_) => None,
+        };
+        [&self.output].into_iter().chain(request).chain(&self.reference).collect()
     }
 
     pub(super) fn method(&self) -> &'static str {

@@ -14,6 +14,10 @@ use super::reference::reference;
 use super::schema::Schemas;
 use super::source::Source;
 
+/// The extension with the schema of the response to a credential that may not read people. Clients are generated for
+/// credentials that may.
+pub const WITHOUT_READING: &str = "x-without-candidates-read";
+
 /// The route that returns the document itself.
 pub const DOCUMENT: &str = "GET /api/v1/openapi.json";
 
@@ -71,6 +75,13 @@ pub(super) fn describe(
         "headers": success_headers(operation),
         "content": { operation.media: { "schema": one_or_many(operation, schemas.of_body(&operation.output)) } },
     });
+    if let Some(reference) = &operation.reference {
+        let name = reference.name();
+        let sentence =
+            format!("Without the scope `candidates:read`, the response has only the fields of `{name}`.");
+        described["description"] = format!("{}\n\n{sentence}", docs.text).into();
+        success["content"][operation.media][WITHOUT_READING] = schemas.of_body(reference);
+    }
     if operation.key != DOCUMENT {
         success["content"][operation.media]["example"] = example.response.clone();
     }

@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{self, ApplicationStatus, ConsentPurpose, Phone, Reason, Source, Stage, Title};
 
@@ -65,6 +66,50 @@ impl Application {
             resume_file_id: application.resume_file_id,
             created_at: application.applied_at,
             updated_at: application.updated_at,
+        }
+    }
+}
+
+/// An application without personal data: what a credential without the scope `candidates:read` gets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationRef {
+    /// The identifier.
+    id: Id,
+    /// The candidate.
+    candidate_id: Id,
+    /// The role.
+    role_id: Id,
+    /// The stage.
+    stage: Stage,
+    /// The status.
+    status: ApplicationStatus,
+    /// When the candidate applied.
+    applied_at: Timestamp,
+    /// When the candidate last applied again for the role, on the career page.
+    reapplied_at: Option<Timestamp>,
+    /// When the application reached its stage.
+    stage_changed_at: Timestamp,
+    /// When the application was created.
+    created_at: Timestamp,
+    /// When the application was last updated.
+    updated_at: Timestamp,
+}
+
+impl Personal for Application {
+    type Reference = ApplicationRef;
+
+    fn into_reference(self) -> ApplicationRef {
+        ApplicationRef {
+            id: self.id,
+            candidate_id: self.candidate_id,
+            role_id: self.role_id,
+            stage: self.stage,
+            status: self.status,
+            applied_at: self.applied_at,
+            reapplied_at: self.reapplied_at,
+            stage_changed_at: self.stage_changed_at,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::application::Application;
 use super::consent::Consent;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{
     self, ConsentPurpose, Email, ExternalId, LegalHold, Name, Phone, Profile, Source, Stage, Tags,
@@ -63,6 +64,28 @@ impl Candidate {
             created_at: candidate.created_at,
             updated_at: candidate.updated_at,
         }
+    }
+}
+
+/// A candidate without personal data: what a credential without the scope `candidates:read` gets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CandidateRef {
+    /// The identifier.
+    id: Id,
+    /// The stage, which follows from the applications.
+    stage: Stage,
+    /// When the candidate was created.
+    created_at: Timestamp,
+    /// When the candidate was last updated.
+    updated_at: Timestamp,
+}
+
+impl Personal for Candidate {
+    type Reference = CandidateRef;
+
+    fn into_reference(self) -> CandidateRef {
+        let Self { id, stage, created_at, updated_at, .. } = self;
+        CandidateRef { id, stage, created_at, updated_at }
     }
 }
 

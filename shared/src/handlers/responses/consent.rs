@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{self, Actor, ConsentPurpose, ConsentWording};
 
@@ -34,5 +35,27 @@ impl Consent {
     pub fn of(candidate_id: Id, consent: model::Consent) -> Self {
         let model::Consent { id, purpose, granted, obtained_at, wording, actor, created_at } = consent;
         Self { id, candidate_id, purpose, granted, obtained_at, wording, actor, created_at }
+    }
+}
+
+/// A consent without what it says: what a credential without the scope `candidates:read` gets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConsentRef {
+    /// The identifier.
+    id: Id,
+    /// The candidate.
+    candidate_id: Id,
+    /// When the candidate gave, refused or withdrew the consent.
+    obtained_at: Timestamp,
+    /// When the consent was recorded.
+    created_at: Timestamp,
+}
+
+impl Personal for Consent {
+    type Reference = ConsentRef;
+
+    fn into_reference(self) -> ConsentRef {
+        let Self { id, candidate_id, obtained_at, created_at, .. } = self;
+        ConsentRef { id, candidate_id, obtained_at, created_at }
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{self, Actor, NoteText};
 
@@ -27,5 +28,25 @@ impl Note {
     pub fn of(candidate_id: Id, note: model::Note) -> Self {
         let model::Note { id, text, actor, created_at } = note;
         Self { id, candidate_id, text, actor, created_at }
+    }
+}
+
+/// A note without its text and its author: what a credential without the scope `candidates:read` gets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NoteRef {
+    /// The identifier.
+    id: Id,
+    /// The candidate.
+    candidate_id: Id,
+    /// When the note was written.
+    created_at: Timestamp,
+}
+
+impl Personal for Note {
+    type Reference = NoteRef;
+
+    fn into_reference(self) -> NoteRef {
+        let Self { id, candidate_id, created_at, .. } = self;
+        NoteRef { id, candidate_id, created_at }
     }
 }
