@@ -249,6 +249,7 @@ RULES = [
             ("(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+", has_search_and_other_filter),
             ("stage can't be combined with status", has_both("stage", "status")),
             ("actor can't be combined with action", has_both("actor", "action")),
+            ("cursor can't be combined with after", has_both("cursor", "after")),
             ("from must be before to", has_both("from", "to")),
             ("status can't be combined with result", has_both("status", "result")),
         ]

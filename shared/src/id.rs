@@ -5,10 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::random::Random;
 
 /// The identifier of a resource: 1 to 2^53 - 1.

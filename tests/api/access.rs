@@ -5,6 +5,7 @@ use rolecall_local::demo;
 use rolecall_local::functions::tables;
 use serde_json::json;
 use shared::auth::{Claims, Credential, Kind};
+use shared::clock::Timestamp;
 use shared::http::Access;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
@@ -31,15 +32,15 @@ pub(super) async fn new_key(
     tenant: Tenant,
     number: u64,
     scopes: Scopes,
-    expires_at: Option<jiff::Timestamp>,
+    expires_at: Option<Timestamp>,
 ) -> Credential {
     let credential = key_of(tenant, number, scopes, expires_at);
-    let key = credential.api_key("test".to_owned(), jiff::Timestamp::UNIX_EPOCH);
+    let key = credential.api_key("test".to_owned(), Timestamp::UNIX_EPOCH);
     api.store().insert_api_key(Transaction::new(tenant), &key).await.unwrap();
     credential
 }
 
-fn key_of(tenant: Tenant, number: u64, scopes: Scopes, expires_at: Option<jiff::Timestamp>) -> Credential {
+fn key_of(tenant: Tenant, number: u64, scopes: Scopes, expires_at: Option<Timestamp>) -> Credential {
     let (id, keys) = (Id::new(number).unwrap(), demo::credential_keys().unwrap());
     let access = Claims { scopes, expires_at };
     Credential::generate(Kind::ApiKey, tenant, id, access, &keys, &Random::seeded(number))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use http::Method;
 use rolecall_local::functions::{Tables, tables};
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::AuditAction::{self, *};
 use shared::model::{AuditActor, AuditActorKind, AuditEntry, AuditTarget, AuditTargetKind, MemberRole, Mode};
@@ -352,9 +353,9 @@ async fn entries_are_kept_for_400_days() {
         .filter(|((pk, _), _)| pk.starts_with("1#live#AUDIT#"))
         .map(|(_, item)| item["expires_at"].as_n().unwrap().parse::<i64>().unwrap())
         .collect();
-    let start: jiff::Timestamp = "2026-11-20T09:30:00Z".parse().unwrap();
+    let start: Timestamp = "2026-11-20T09:30:00Z".parse().unwrap();
     assert_eq!(expiry, [start.as_second() + 400 * 24 * 60 * 60]);
-    for (time, count) in [("2027-12-25T09:30:00Z", 1), ("2027-12-25T09:30:01Z", 0)] {
+    for (time, count) in [("2027-12-25T09:30:00.000Z", 1), ("2027-12-25T09:30:01.000Z", 0)] {
         api.clock.set(time);
         let by_action = api.get("/api/v1/audit_log?action=session.created").await.expect(200);
         assert_eq!(by_action.body["data"].as_array().unwrap().len(), count, "{time}");

@@ -9,7 +9,7 @@ use shared::model::Mode;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key_actor};
 
 const CANDIDATES: &str = "/api/v1/candidates";
-const NOW: &str = "2026-11-20T09:30:00Z";
+const NOW: &str = "2026-11-20T09:30:00.000Z";
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
 const IN_USE: &str = "email is already in use";
 /// Every status of a role, with the steps that lead to it.
@@ -345,7 +345,7 @@ async fn a_patch_sets_clears_and_keeps_fields() {
     let expected = json!({
         "id": id, "name": "Janet", "email": "janet@example.com", "phone": null, "resume_url": "https://example.com",
         "stage": "applied", "source": null, "tags": [], "external_id": null, "created_at": NOW,
-        "updated_at": "2026-11-20T10:00:00Z"
+        "updated_at": "2026-11-20T10:00:00.750Z"
     });
     assert_eq!(patched.body, expected);
     let mut listed = expected;
@@ -356,7 +356,7 @@ async fn a_patch_sets_clears_and_keeps_fields() {
     let [kind, at_time, actor, detail] = ["kind", "at", "actor", "detail"].map(|field| &touchpoint[field]);
     assert_eq!(
         json!([kind, at_time, actor, detail]),
-        json!(["updated", "2026-11-20T10:00:00Z", key_actor(ACME, Mode::Live), { "fields": ["name", "email", "phone"] }])
+        json!(["updated", "2026-11-20T10:00:00.750Z", key_actor(ACME, Mode::Live), { "fields": ["name", "email", "phone"] }])
     );
     for (body, messages) in [
         (json!({ "name": null, "email": "" }), &["name can't be blank", "email can't be blank"][..]),
@@ -590,7 +590,7 @@ async fn a_rejection_records_its_reason_and_can_be_undone() {
         assert_eq!(field_of_each(&page, "applications", "status"), ["rejected"]);
         let back =
             api.request(Method::POST, &format!("{}/unreject", candidate_path(id))).send().await.expect(200);
-        assert_eq!((back.string("/stage"), back.string("/updated_at")), (stage, "2026-11-20T10:00:00Z"));
+        assert_eq!((back.string("/stage"), back.string("/updated_at")), (stage, "2026-11-20T10:00:00.000Z"));
         let page = details(&api, id).await;
         assert_eq!(page.body["touchpoints"][0]["kind"], "unrejected");
         assert_eq!(page.body["touchpoints"][0]["detail"], json!({ "role_id": role, "to": stage }));
@@ -610,7 +610,7 @@ async fn a_hire_may_have_a_start_date() {
         json!("2026-2-3"),
         json!("20261201"),
         json!("01.12.2026"),
-        json!("2026-12-01T00:00:00Z"),
+        json!("2026-12-01T00:00:00.000Z"),
         json!("-000001-01-01"),
         json!("0000-01-01"),
         json!("tomorrow"),

@@ -70,7 +70,7 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
     let before = rejected(&api, &job).await;
     let id = before.number("/id");
     api.run_feed().await;
-    let position = api.get("/api/v1/events?after=latest").await.expect(200).string("/next_cursor").to_owned();
+    let position = api.get("/api/v1/events?after=latest").await.expect(200).string("/position").to_owned();
     api.clock.set("2026-11-21T09:30:00Z");
     apply_again(&api, &job).await;
 
@@ -84,7 +84,10 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
     for field in ["id", "stage", "status", "applied_at", "stage_changed_at", "resume_file_id"] {
         assert_eq!(new[field], old[field], "{field}");
     }
-    assert_eq!((&new["reapplied_at"], &new["resubmissions"]), (&json!("2026-11-21T09:30:00Z"), &json!(0)));
+    assert_eq!(
+        (&new["reapplied_at"], &new["resubmissions"]),
+        (&json!("2026-11-21T09:30:00.000Z"), &json!(0))
+    );
     let history = ["updated", "reapplied", "rejected", "updated", "applied", "consent_changed", "created"];
     assert_eq!(kinds(&after), history);
 
@@ -103,14 +106,14 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
 
     // What the form brought waits, except the consent that the person has given before.
     let waiting = application(&api, &after).await;
-    let offered_consent = |purpose: &str| json!({ "purpose": purpose, "obtained_at": "2026-11-21T09:30:00Z", "submission_id": submitted.number("/id") });
+    let offered_consent = |purpose: &str| json!({ "purpose": purpose, "obtained_at": "2026-11-21T09:30:00.000Z", "submission_id": submitted.number("/id") });
     let offered = json!({
         "phone": "+14155550132", "consents": [offered_consent("voice_screen"), offered_consent("recording")],
         "resume_file_id": submitted.number("/resume_file_id"),
     });
     assert_eq!(waiting.body["offered"], offered);
     let listed = api.get(&format!("/api/v1/applications?role_id={}", job.role)).await.expect(200);
-    assert_eq!(listed.string("/data/0/reapplied_at"), "2026-11-21T09:30:00Z");
+    assert_eq!(listed.string("/data/0/reapplied_at"), "2026-11-21T09:30:00.000Z");
     assert!(listed.body["data"][0].get("offered").is_none() && new.get("offered").is_none());
 
     let events = events_after(&api, &position).await;
@@ -150,7 +153,7 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
     let purposes: Vec<_> =
         taken.body["consents"].as_array().unwrap().iter().map(|one| &one["purpose"]).collect();
     assert_eq!(purposes, ["application", "voice_screen", "recording"]);
-    assert_eq!(taken.string("/consents/1/obtained_at"), "2026-11-21T09:30:00Z");
+    assert_eq!(taken.string("/consents/1/obtained_at"), "2026-11-21T09:30:00.000Z");
     assert_eq!(taken.string("/consents/1/actor/type"), "member");
     let application = application(&api, &taken).await;
     assert_eq!(application.body["offered"], Value::Null);

@@ -206,7 +206,7 @@ async fn an_application_creates_a_candidate_with_every_field() {
     assert_eq!((confirmation.header("cache-control"), confirmation.header("set-cookie")), ("no-store", ""));
     assert!(confirmation.text.contains("<meta name=\"robots\" content=\"noindex\">"));
 
-    let at = "2026-11-20T09:30:00Z";
+    let at = "2026-11-20T09:30:00.000Z";
     let candidate = find(&api, "ada@example.com").await;
     let (id, application) = (candidate.number("/id"), candidate.number("/applications/0/id"));
     let mut touchpoints = candidate.body["touchpoints"].clone();
@@ -519,7 +519,7 @@ async fn an_application_does_not_change_an_existing_candidates_profile() {
     for field in ["id", "name", "email", "phone", "resume_url", "stage", "created_at"] {
         assert_eq!(after.body[field], before.body[field], "{field}");
     }
-    assert_eq!(after.string("/updated_at"), "2026-11-20T10:00:00Z");
+    assert_eq!(after.string("/updated_at"), "2026-11-20T10:00:00.000Z");
     assert_eq!(after.string("/applications/0/source"), "career_page");
     assert_eq!(after.number("/applications/0/role_id"), job.role);
     assert_eq!(after.body["applications"][1], before.body["applications"][0]);

@@ -1,7 +1,8 @@
 //! The cost of the career pages with 5,000 openings: DynamoDB calls, items read, and the size of the pages.
 
 use futures_util::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use shared::clock::Timestamp;
 use shared::model::{Mode, Opening, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
 use shared::store::Transaction;
 use tests::careers::{cards, insert, next, published, read, sitemap, titles};

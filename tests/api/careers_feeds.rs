@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::model::{Opening, Text};
 use tests::careers::{Vacancy, insert, published, read, sitemap, value};
 use tests::{ACME, BASE_URL, Response, TestApi};
@@ -75,7 +76,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
                     "country": null, "remote_policy": null, "is_remote": false, "employment_type": null,
                     "description": { "html": "<p>of the role</p>\n", "plain": "of the role" },
                     "requirements": null, "compensation": null,
-                    "published_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:32:00Z",
+                    "published_at": "2026-11-20T09:31:00.000Z", "updated_at": "2026-11-20T09:32:00.000Z",
                     "url": bare_url, "apply_url": format!("{bare_url}#apply"),
                 },
                 {
@@ -89,7 +90,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
                         "html": "<ul>\n<li>hands</li>\n<li>nose</li>\n</ul>\n", "plain": "hands\nnose",
                     },
                     "compensation": { "min": 40_000, "max": null, "currency": "EUR", "period": "year" },
-                    "published_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:00Z",
+                    "published_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z",
                     "url": cook_url, "apply_url": format!("{cook_url}#apply"),
                 },
             ],
@@ -169,7 +170,7 @@ async fn a_sitemap_contains_the_last_modified_time_of_each_page() {
         map.into_iter().find(|(url, _)| path(url) == vacancy.path()).and_then(|(_, changed)| changed)
     };
     let mut minute = 30;
-    let mut expected = "2026-11-20T09:30:00Z".to_owned();
+    let mut expected = "2026-11-20T09:30:00.000Z".to_owned();
     let (role, posting) = (vacancy.role_path(), vacancy.posting_path());
     for (path, change, changes) in [
         (&posting, json!({ "title": "New" }), true),

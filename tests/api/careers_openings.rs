@@ -1,8 +1,9 @@
 //! The list of openings: its content, order and search, and its consistency with the API.
 
 use futures_util::future::join_all;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::model::{Branding, Mode, Text, challenge};
 use shared::random::Random;
 use shared::store::{Paging, opening_position};
@@ -232,11 +233,11 @@ async fn the_age_of_an_opening_is_shown_in_days() {
     api.clock.set("2026-11-20T23:59:59Z");
     Vacancy::open(&api, json!({ "title": "x" })).await;
     for (time, age) in [
-        ("2026-11-20T23:59:59Z", "today"),
-        ("2026-11-21T00:00:00Z", "yesterday"),
-        ("2026-11-22T12:00:00Z", "2 days ago"),
-        ("2026-12-04T12:00:00Z", "2 weeks ago"),
-        ("2027-11-22T12:00:00Z", "over a year ago"),
+        ("2026-11-20T23:59:59.000Z", "today"),
+        ("2026-11-21T00:00:00.000Z", "yesterday"),
+        ("2026-11-22T12:00:00.000Z", "2 days ago"),
+        ("2026-12-04T12:00:00.000Z", "2 weeks ago"),
+        ("2027-11-22T12:00:00.000Z", "over a year ago"),
     ] {
         api.clock.set(time);
         let cards = cards(&read(&api, LIST).await.expect(200));

@@ -206,7 +206,7 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
         assert_eq!(submitted.string("/resume_url"), "https://example.com/cv");
         assert_eq!(submitted.body["resume_file_id"], candidate.body["applications"][0]["resume_file_id"]);
         assert!(submitted.body["resume_file_id"].is_u64());
-        assert_eq!(candidate.string("/updated_at"), "2026-11-20T09:31:00Z");
+        assert_eq!(candidate.string("/updated_at"), "2026-11-20T09:31:00.000Z");
         let file = download(url).await.expect(200);
         assert_eq!(file.text, String::from_utf8_lossy(&content), "{extension}");
         assert_eq!(file.header("content-type"), "application/octet-stream");

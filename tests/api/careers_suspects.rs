@@ -82,7 +82,7 @@ async fn a_form_with_the_hidden_field_is_kept_apart() {
     let [suspect] = suspects_of(&api, acme()).await.try_into().unwrap();
     assert_eq!((suspect.posting_id.get(), suspect.role_id.get()), (job.posting, job.role));
     assert_eq!(suspect.signs, [SuspectSign::Trap]);
-    assert_eq!(suspect.received_at.to_string(), "2026-11-20T09:30:00Z");
+    assert_eq!(suspect.received_at.to_string(), "2026-11-20T09:30:00.000Z");
     assert!(suspect.network.ends_with(".0/24"), "{}", suspect.network);
     assert_eq!(suspect.content.email.as_str(), "ada@example.com");
     assert_eq!(suspect.content.note.as_ref().map(Text::as_str), Some("Hello"));

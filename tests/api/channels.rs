@@ -109,7 +109,7 @@ fn channel_without_usage(
     json!({
         "connected": status == "connected", "status": status, "account": account, "checked_at": checked_at,
         "detail": detail,
-        "usage": { "used": 0, "limit": null, "period": "day", "resets_at": "2026-11-21T00:00:00Z" }
+        "usage": { "used": 0, "limit": null, "period": "day", "resets_at": "2026-11-21T00:00:00.000Z" }
     })
 }
 
@@ -121,7 +121,7 @@ async fn test_keys_and_a_service_without_providers_use_simulators() {
         channel_without_usage(
             "connected",
             Some(account),
-            Some("2026-11-20T09:30:00Z"),
+            Some("2026-11-20T09:30:00.000Z"),
             Some("This is a simulator."),
         )
     };
@@ -164,10 +164,10 @@ async fn a_disconnected_channel_is_reported() {
 async fn each_provider_is_checked_at_most_once_a_minute() {
     let (api, x, whatsapp) = both_connected().await;
     for (time, checked_at, checks) in [
-        ("2026-11-20T09:30:00Z", "2026-11-20T09:30:00Z", 1),
-        ("2026-11-20T09:30:59Z", "2026-11-20T09:30:00Z", 1),
-        ("2026-11-20T09:31:00Z", "2026-11-20T09:31:00Z", 2),
-        ("2026-11-20T09:31:01Z", "2026-11-20T09:31:00Z", 2),
+        ("2026-11-20T09:30:00.000Z", "2026-11-20T09:30:00.000Z", 1),
+        ("2026-11-20T09:30:59.000Z", "2026-11-20T09:30:00.000Z", 1),
+        ("2026-11-20T09:31:00.000Z", "2026-11-20T09:31:00.000Z", 2),
+        ("2026-11-20T09:31:01.000Z", "2026-11-20T09:31:00.000Z", 2),
     ] {
         api.clock.set(time);
         let expected =
@@ -351,7 +351,7 @@ async fn a_status_that_cannot_be_stored_is_still_returned() {
     api.dynamodb
         .inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Unreachable));
     let actual = channels(&api).await;
-    assert_eq!(actual["x"]["checked_at"], "2026-11-20T09:30:00Z");
+    assert_eq!(actual["x"]["checked_at"], "2026-11-20T09:30:00.000Z");
     assert_eq!(x.count(ME), 1);
 }
 
@@ -367,7 +367,7 @@ async fn usage_counts_the_tenants_posts_of_the_day() {
     for _ in 0..3 {
         post(&api, live_posting(&api).await).await.expect(201);
     }
-    let (today, tomorrow) = (json!("2026-11-21T00:00:00Z"), json!("2026-11-22T00:00:00Z"));
+    let (today, tomorrow) = (json!("2026-11-21T00:00:00.000Z"), json!("2026-11-22T00:00:00.000Z"));
     assert_eq!(used(Mode::Test).await, (json!(0), today.clone()));
     api.clock.set("2026-11-20T23:59:59.999Z");
     assert_eq!(used(Mode::Live).await, (json!(3), today));
@@ -379,7 +379,7 @@ async fn usage_counts_the_tenants_posts_of_the_day() {
 
 #[tokio::test]
 async fn a_status_check_does_not_refresh_tokens() {
-    for ends in ["2026-11-20T09:30:00Z", "2026-11-20T09:31:00Z"] {
+    for ends in ["2026-11-20T09:30:00.000Z", "2026-11-20T09:31:00.000Z"] {
         let (api, x) = connected_until(ends).await;
         let actual = channels(&api).await["x"].take();
         assert_eq!(actual, channel_without_usage("connected", Some("@acme_jobs"), None, None));
@@ -393,13 +393,13 @@ async fn a_token_whose_encryption_key_is_missing_is_reported() {
     let (api, x, whatsapp) = both_connected().await;
     channels(&api).await;
     let good = api.store().find_x_connection(tenant(ACME, Mode::Live)).await.unwrap().unwrap();
-    for ends in ["2026-11-25T09:30:00Z", "2026-11-20T09:00:00Z"] {
+    for ends in ["2026-11-25T09:30:00.000Z", "2026-11-20T09:00:00.000Z"] {
         let unreadable = account(&api, Mode::Live, &keys(&["k9"]), ends);
         connect(&api, Mode::Live, &XConnection { standing: good.standing.clone(), ..unreadable }).await;
         connect_number(&api, Mode::Live, &keys(&["k9"])).await;
         api.clock.set("2026-11-20T10:30:00Z");
         let actual = channels(&api).await;
-        for (name, checked_at) in [("x", json!("2026-11-20T09:30:00Z")), ("whatsapp", Value::Null)] {
+        for (name, checked_at) in [("x", json!("2026-11-20T09:30:00.000Z")), ("whatsapp", Value::Null)] {
             let channel = &actual[name];
             assert_eq!(
                 (&channel["status"], &channel["connected"]),

@@ -12,7 +12,7 @@ use tests::{ACME, GLOBEX, Response, TestApi, key_actor};
 use crate::vapi::{Setup, in_state, services};
 use crate::voice_screens::Client;
 
-const NOW: &str = "2026-11-20T09:30:00Z";
+const NOW: &str = "2026-11-20T09:30:00.000Z";
 const CANDIDATES: &str = "/api/v1/candidates";
 const WORDING: &str = "An AI may call me, and the call may be recorded.";
 
@@ -66,13 +66,13 @@ async fn a_recorded_consent_is_shown_with_the_candidate() {
     let before = detail(&api, jane).await;
     assert_eq!(before.body["consents"], json!([]));
     let body = json!({
-        "purpose": "voice_screen", "granted": true, "obtained_at": "2026-11-19T08:00:00.9Z",
+        "purpose": "voice_screen", "granted": true, "obtained_at": "2026-11-19T08:00:00.9009Z",
         "wording": " An AI may call me.\r\nAt any time. ",
     });
     let recorded = api.post(&consents_path(jane), body).await.expect(201);
     let expected = json!({
         "id": recorded.number("/id"), "candidate_id": jane, "purpose": "voice_screen", "granted": true,
-        "obtained_at": "2026-11-19T08:00:00Z", "wording": "An AI may call me.\nAt any time.",
+        "obtained_at": "2026-11-19T08:00:00.900Z", "wording": "An AI may call me.\nAt any time.",
         "actor": key_actor(ACME, Mode::Live), "created_at": NOW,
     });
     assert_eq!(recorded.body, expected);
@@ -84,7 +84,7 @@ async fn a_recorded_consent_is_shown_with_the_candidate() {
         "id": touchpoint["id"], "kind": "consent_changed", "at": NOW, "actor": key_actor(ACME, Mode::Live),
         "detail": {
             "consent_id": recorded.number("/id"), "purpose": "voice_screen", "granted": true,
-            "obtained_at": "2026-11-19T08:00:00Z",
+            "obtained_at": "2026-11-19T08:00:00.900Z",
         },
     });
     assert_eq!(*touchpoint, expected);
@@ -141,9 +141,12 @@ async fn an_invalid_consent_is_rejected_with_every_mistake() {
         (with("granted", json!(1)), vec!["granted must be true or false"]),
         (
             with("obtained_at", json!("2026-11-20")),
-            vec!["obtained_at must be a time, such as 2026-11-20T09:30:00Z"],
+            vec!["obtained_at must be a time, such as 2026-11-20T09:30:00.000Z"],
         ),
-        (with("obtained_at", json!("2026-11-20T09:30:01Z")), vec!["obtained_at must not be in the future"]),
+        (
+            with("obtained_at", json!("2026-11-20T09:30:01.000Z")),
+            vec!["obtained_at must not be in the future"],
+        ),
         (with("wording", json!(" \u{200B}\n")), vec!["wording can't be blank"]),
         (with("wording", json!("🦀".repeat(2_001))), vec!["wording must be at most 2000 characters"]),
         (with("wording", json!(["x"])), vec!["wording must be a string"]),
@@ -241,7 +244,7 @@ async fn a_withdrawal_cancels_the_unfinished_screens() {
         let setup = Setup::new(in_state(json!({ "status": "scheduled" }))).await;
         let (api, client) = (&setup.api, setup.client());
         let jane = client.candidate().await;
-        let later = "2026-11-20T12:00:00Z";
+        let later = "2026-11-20T12:00:00.000Z";
         let mut screens = Vec::new();
         for _ in 0..2 {
             screens.push(client.invite_at(jane, client.role().await, later).await.expect(201).number("/id"));
@@ -376,7 +379,7 @@ async fn a_real_call_requires_consent_to_the_call_and_to_its_recording() {
         assert_eq!((&shown["purpose"], &shown["wording"]), (&json!(purpose), &json!(WORDING)));
         assert_eq!(
             (&shown["granted"], &shown["obtained_at"]),
-            (&json!(true), &json!("2026-11-20T09:20:00Z"))
+            (&json!(true), &json!("2026-11-20T09:20:00.000Z"))
         );
         assert_eq!(shown["actor"], key_actor(ACME, Mode::Live));
     }

@@ -80,7 +80,7 @@ async fn an_x_account_is_connected_used_and_disconnected() {
     assert!(!actions(&page).contains(&format!("{PATH}/x/connect")));
     let connection = stored(&api, ACME).await.unwrap();
     assert_eq!((connection.username.as_str(), connection.access.key.as_str()), ("acme_jobs", "k1"));
-    assert_eq!(connection.expires_at.to_string(), "2026-11-20T11:30:00Z");
+    assert_eq!(connection.expires_at.to_string(), "2026-11-20T11:30:00.000Z");
     assert!(stored(&api, GLOBEX).await.is_none());
 
     post(&api, posting).await.expect(201);

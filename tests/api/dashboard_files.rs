@@ -21,7 +21,7 @@ const NEW: &str = "/dashboard/candidates/new";
 const ADA: [(&str, &str); 3] =
     [("name", "Ada"), ("email", "ada@people.example"), ("key", "the-key-of-a-form")];
 /// The time when an erasure stops waiting for a file that might still be on its way.
-const LATER: &str = "2026-11-20T09:46:00Z";
+const LATER: &str = "2026-11-20T09:46:00.000Z";
 
 async fn member(api: &TestApi, demo: usize) -> Browser<'_> {
     Browser::with_session(api, demo, &owner(api, demo).await).await

@@ -254,7 +254,7 @@ async fn a_key_expires_and_can_still_be_revoked() {
     let key = create(&browser, "Brief", &["roles:read"], " 7 ").await;
     assert!(row(&browser.get(PATH).await, "Brief").contains("27 Nov 2026"));
     for (time, status, state) in
-        [("2026-11-27T09:29:59Z", 200, "is-active"), ("2026-11-27T09:30:00Z", 401, "is-expired")]
+        [("2026-11-27T09:29:59.000Z", 200, "is-active"), ("2026-11-27T09:30:00.000Z", 401, "is-expired")]
     {
         api.clock.set(time);
         assert_eq!(call(&api, &key, "/api/v1/roles").await.status, status, "{time}");
@@ -344,7 +344,7 @@ async fn a_rotated_key_overlaps_with_its_successor_once() {
     let status = async |key: &str| call(&api, key, "/api/v1/roles").await.status;
     assert_eq!((status(&first).await, status(&second).await), (200, 200));
     let claims = read_credential(&second).claims();
-    assert_eq!(claims.expires_at.unwrap().to_string(), "2026-12-20T10:00:00Z", "as long as the first");
+    assert_eq!(claims.expires_at.unwrap().to_string(), "2026-12-20T10:00:00.000Z", "as long as the first");
     assert_eq!(claims.scopes, Scopes::from(Scope::RolesRead));
     let outside = api.request(Method::GET, "/api/v1/roles").bearer(&second).from("203.0.113.1");
     outside.send().await.expect(403);
@@ -541,7 +541,7 @@ async fn an_app_with_an_expired_grant_is_not_listed() {
     let api = TestApi::new().await;
     let live = tenant(ACME, Mode::Live);
     connect_app(&api.environment, live, owner(&api, ACME).await.id, "App").await;
-    for (time, listed) in [("2026-12-20T09:29:59Z", true), ("2026-12-20T09:30:00Z", false)] {
+    for (time, listed) in [("2026-12-20T09:29:59.000Z", true), ("2026-12-20T09:30:00.000Z", false)] {
         api.clock.set(time);
         assert_eq!(acme(&api).await.get(APPS).await.expect(200).text.contains(">App</a>"), listed, "{time}");
     }

@@ -135,10 +135,10 @@ async fn links_expire() {
     let (invitation, reset) = (invite(&owner, "Jo", "jo@acme.example").await, create_link(&owner, ada).await);
     let browser = Browser::new(&api);
     for (time, invitation_status, reset_status) in [
-        ("2026-11-21T09:29:59Z", 200, 200),
-        ("2026-11-21T09:30:00Z", 200, 400),
-        ("2026-11-27T09:29:59Z", 200, 400),
-        ("2026-11-27T09:30:00Z", 400, 400),
+        ("2026-11-21T09:29:59.000Z", 200, 200),
+        ("2026-11-21T09:30:00.000Z", 200, 400),
+        ("2026-11-27T09:29:59.000Z", 200, 400),
+        ("2026-11-27T09:30:00.000Z", 400, 400),
     ] {
         api.clock.set(time);
         assert_eq!(open(&browser, &invitation).await.status, invitation_status, "{time}");

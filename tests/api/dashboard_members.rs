@@ -42,7 +42,7 @@ async fn members_are_listed_with_role_and_state() {
         let rows = text.split("<tr>").find(|row| row.contains(email)).unwrap().to_owned();
         rows.split("</tr>").next().unwrap().to_owned()
     };
-    for (time, shows_expiry) in [("2026-11-27T09:29:59Z", true), ("2026-11-27T09:30:00Z", false)] {
+    for (time, shows_expiry) in [("2026-11-27T09:29:59.000Z", true), ("2026-11-27T09:30:00.000Z", false)] {
         api.clock.set(time);
         let browser = Browser::with_session(&api, ACME, &ada).await;
         let page = browser.get(PATH).await.expect(200);

@@ -54,7 +54,7 @@ async fn a_consent_is_recorded_outside_an_invitation() {
     let recording = recording.unwrap();
     assert_eq!(
         (&recording["granted"], &recording["obtained_at"]),
-        (&json!(false), &json!("2026-11-19T10:00:00Z"))
+        (&json!(false), &json!("2026-11-19T10:00:00.000Z"))
     );
     assert_eq!(stored["touchpoints"][0]["kind"], "consent_changed");
     // The same form again records nothing more.
@@ -119,9 +119,9 @@ async fn times_are_shown_and_typed_in_the_members_time_zone() {
     assert!(ada.get(account).await.expect(200).text.contains("<option selected>UTC</option>"));
     let zone = format!("{account}/time-zone");
     for (name, shown, stored) in [
-        ("America/Los_Angeles", "20 Nov 2026, 01:30 PST", "2026-11-18T18:00:00Z"),
-        ("Asia/Kathmandu", "20 Nov 2026, 15:15 UTC+0545", "2026-11-18T04:15:00Z"),
-        ("UTC", "20 Nov 2026, 09:30 UTC", "2026-11-18T10:00:00Z"),
+        ("America/Los_Angeles", "20 Nov 2026, 01:30 PST", "2026-11-18T18:00:00.000Z"),
+        ("Asia/Kathmandu", "20 Nov 2026, 15:15 UTC+0545", "2026-11-18T04:15:00.000Z"),
+        ("UTC", "20 Nov 2026, 09:30 UTC", "2026-11-18T10:00:00.000Z"),
     ] {
         let done = ada.post(&zone, &[("time_zone", name)]).await.expect(303);
         assert_eq!(done.header("location"), format!("{account}?done=time-zone-saved"));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use serde_json::json;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{CandidateRecord, MemberRole, Mode, Name, Profile};
 use shared::store::Transaction;
@@ -15,7 +16,7 @@ use crate::dashboard_access::is_write;
 
 pub(crate) const PATH: &str = "/dashboard/settings/retention";
 const CANDIDATES: &str = "/api/v1/candidates";
-const NOW: &str = "2026-11-20T09:30:00Z";
+const NOW: &str = "2026-11-20T09:30:00.000Z";
 
 pub(crate) async fn owner_browser(api: &TestApi, demo: usize) -> Browser<'_> {
     Browser::with_session(api, demo, &owner(api, demo).await).await
@@ -73,15 +74,15 @@ async fn tasks(api: &TestApi) -> Vec<String> {
 
 /// The task of Acme's live mode that is due at this time.
 fn task_at(time: &str) -> String {
-    let seconds = time.parse::<jiff::Timestamp>().unwrap().as_second();
-    format!("{:012}#1#live#{seconds:012}#retention#{:016}", seconds / 3_600 * 3_600, 1)
+    let seconds = time.parse::<Timestamp>().unwrap().as_second();
+    format!("{:012}#1#live#{:015}#retention#{:016}", seconds / 3_600 * 3_600, seconds * 1_000, 1)
 }
 
 #[tokio::test]
 async fn a_rule_is_previewed_and_confirmed_before_it_is_saved() {
     let api = TestApi::new().await;
-    let old = add(&api, "Old", "2026-01-10T00:00:00Z", Mode::Live).await;
-    add(&api, "New", "2026-11-01T00:00:00Z", Mode::Live).await;
+    let old = add(&api, "Old", "2026-01-10T00:00:00.000Z", Mode::Live).await;
+    add(&api, "New", "2026-11-01T00:00:00.000Z", Mode::Live).await;
     let browser = owner_browser(&api, ACME).await;
     let page = browser.get(PATH).await.expect(200);
     assert!(
@@ -115,7 +116,7 @@ async fn a_rule_is_previewed_and_confirmed_before_it_is_saved() {
         assert!(page.text.contains(text), "{text}: {}", page.text);
     }
     assert_eq!((shown(&page), input(&page, "days").as_str()), (vec![old], "300"));
-    assert_eq!(tasks(&api).await, [task_at("2026-11-21T09:30:00Z")]);
+    assert_eq!(tasks(&api).await, [task_at("2026-11-21T09:30:00.000Z")]);
 
     switch_off(&browser).await;
     let page = browser.get(PATH).await.expect(200);
@@ -170,7 +171,7 @@ async fn an_invalid_number_of_days_is_shown_again_with_the_problem() {
 #[tokio::test]
 async fn members_see_the_rule_but_cannot_change_it() {
     let api = TestApi::new().await;
-    let old = add(&api, "Old", "2026-01-10T00:00:00Z", Mode::Live).await;
+    let old = add(&api, "Old", "2026-01-10T00:00:00.000Z", Mode::Live).await;
     let plain = add_member(&api, ACME, "Plain", MemberRole::Member).await;
     let member = Browser::with_session(&api, ACME, &plain).await;
     let browser = owner_browser(&api, ACME).await;
@@ -197,8 +198,8 @@ async fn members_see_the_rule_but_cannot_change_it() {
 #[tokio::test]
 async fn each_mode_and_organization_has_its_own_rule_and_people() {
     let api = TestApi::new().await;
-    let live = add(&api, "Live", "2026-01-10T00:00:00Z", Mode::Live).await;
-    let test = add(&api, "Test", "2026-01-11T00:00:00Z", Mode::Test).await;
+    let live = add(&api, "Live", "2026-01-10T00:00:00.000Z", Mode::Live).await;
+    let test = add(&api, "Test", "2026-01-11T00:00:00.000Z", Mode::Test).await;
     let browser = owner_browser(&api, ACME).await;
     set(&browser, "30", false).await;
     assert_eq!(shown(&browser.get(PATH).await), [live]);
@@ -224,11 +225,11 @@ async fn the_preview_shows_exactly_the_people_whom_the_first_run_would_erase() {
     api.clock.set("2026-01-01T00:00:00Z");
     let role = api.post("/api/v1/quick_post", json!({ "role": { "title": "Cook" } })).await.expect(201);
     let role = role.number("/role/id");
-    let exact = add(&api, "<b>Exact</b>", "2026-10-22T09:30:00Z", Mode::Live).await;
-    add(&api, "Late", "2026-10-22T09:30:01Z", Mode::Live).await;
-    let hired = add(&api, "Hired", "2026-01-01T00:00:00Z", Mode::Live).await;
-    hire(&api, hired, "2026-02-01T00:00:00Z").await;
-    let active = add(&api, "Active", "2026-01-02T00:00:00Z", Mode::Live).await;
+    let exact = add(&api, "<b>Exact</b>", "2026-10-22T09:30:00.000Z", Mode::Live).await;
+    add(&api, "Late", "2026-10-22T09:30:01.000Z", Mode::Live).await;
+    let hired = add(&api, "Hired", "2026-01-01T00:00:00.000Z", Mode::Live).await;
+    hire(&api, hired, "2026-02-01T00:00:00.000Z").await;
+    let active = add(&api, "Active", "2026-01-02T00:00:00.000Z", Mode::Live).await;
     let applications = format!("{CANDIDATES}/{active}/applications");
     api.clock.set("2026-01-02T00:00:00Z");
     api.post(&applications, json!({ "role_id": role })).await.expect(201);
@@ -304,7 +305,7 @@ async fn every_change_of_the_rule_is_followed_by_24_hours_without_a_run() {
     let api = TestApi::new().await;
     let browser = owner_browser(&api, ACME).await;
     set(&browser, "100", false).await;
-    let first = [task_at("2026-11-21T09:30:00Z")];
+    let first = [task_at("2026-11-21T09:30:00.000Z")];
     assert_eq!(tasks(&api).await, first);
     // A change in the same second keeps the time of the run.
     set(&browser, "101", false).await;
@@ -314,13 +315,13 @@ async fn every_change_of_the_rule_is_followed_by_24_hours_without_a_run() {
     set(&browser, "101", false).await;
     assert_eq!(tasks(&api).await, first, "the same rule changes nothing");
     set(&browser, "101", true).await;
-    assert_eq!(tasks(&api).await, [task_at("2026-11-21T10:30:00Z")]);
+    assert_eq!(tasks(&api).await, [task_at("2026-11-21T10:30:00.000Z")]);
     api.clock.set("2026-11-20T11:00:00Z");
     let browser = owner_browser(&api, ACME).await;
     switch_off(&browser).await;
     assert!(tasks(&api).await.is_empty());
     set(&browser, "101", true).await;
-    assert_eq!(tasks(&api).await, [task_at("2026-11-21T11:00:00Z")]);
+    assert_eq!(tasks(&api).await, [task_at("2026-11-21T11:00:00.000Z")]);
 }
 
 #[tokio::test]
@@ -336,7 +337,7 @@ async fn concurrent_changes_leave_one_rule_with_one_run() {
     futures_util::future::join_all(changes).await;
     let page = browser.get(PATH).await.expect(200);
     assert!(days.contains(&input(&page, "days")));
-    assert_eq!(tasks(&api).await, [task_at("2026-11-21T09:30:00Z")]);
+    assert_eq!(tasks(&api).await, [task_at("2026-11-21T09:30:00.000Z")]);
     // An owner who is no longer one cannot save a rule.
     let jo = add_member(&api, ACME, "Jo", MemberRole::Owner).await;
     let former = Browser::with_session(&api, ACME, &jo).await;

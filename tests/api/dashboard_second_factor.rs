@@ -1,7 +1,7 @@
 //! The second factor: set-up, sign-in with codes, recovery codes, resets, and organizations that require one.
 
-use jiff::Timestamp;
 use rolecall_local::demo::DEMOS;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, TotpSecret};
 use shared::random::Random;
@@ -84,7 +84,7 @@ async fn a_second_factor_is_set_up_with_the_first_code_of_the_app() {
     for invalid in ["", "x", "GEZDGNBV"] {
         browser.post(PATH, &[("secret", invalid), ("code", "123456")]).await.expect(400);
     }
-    let (before, later) = (secret.code_at(now(&api)), "2026-11-20T09:30:40Z");
+    let (before, later) = (secret.code_at(now(&api)), "2026-11-20T09:30:40.000Z");
     api.clock.set(later);
     let page = browser.post(PATH, &[("secret", &secret.base32()), ("code", &before)]).await.expect(200);
     assert!(page.text.contains("Save your recovery codes"));

@@ -164,8 +164,8 @@ async fn an_accepted_form_is_the_application_that_it_would_have_been() {
     assert_eq!(without_ids(&api, "suspect@example.com").await, without_ids(&api, "honest@example.com").await);
     let candidate = find(&api, "suspect@example.com").await;
     assert_eq!(candidate.string("/touchpoints/0/actor/name"), "Jo");
-    assert_eq!(candidate.string("/touchpoints/0/at"), "2026-11-20T09:30:00Z");
-    assert_eq!(candidate.string("/consents/0/obtained_at"), "2026-11-20T09:30:00Z");
+    assert_eq!(candidate.string("/touchpoints/0/at"), "2026-11-20T09:30:00.000Z");
+    assert_eq!(candidate.string("/consents/0/obtained_at"), "2026-11-20T09:30:00.000Z");
     assert!(suspects_of(&api, acme()).await.is_empty());
     assert_eq!(job.applicants(&api).await, 2);
     api.run_feed().await;

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use http::Method;
-use jiff::Timestamp;
 use rolecall_local::company;
 use rolecall_local::demo::DEMOS;
 use serde_json::Value;
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::id::Ids;
 use shared::model::{
     Actor, CandidateRecord, Mode, Move, Profile, Role, RoleContent, Source, Stage, Text, Touchpoint,

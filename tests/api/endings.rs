@@ -229,7 +229,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
             let path = format!("candidates/{candidate}/applications");
             client.post(&path, json!({ "role_id": role })).await.expect(201);
         }
-        let at = "2026-12-26T12:00:00Z";
+        let at = "2026-12-26T12:00:00.000Z";
         let screen = client.invite_at(candidate, role, at).await.expect(201).number("/id");
         (candidate, role, screen)
     };
@@ -243,7 +243,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     suspend(&api, true).await;
     let expected = ["call", "cancellation", "erasure", "key_end", "retention", "role", "suspension"];
     assert_eq!(stored_tasks(&api).await, expected, "tasks of every kind wait");
-    for time in ["2026-12-25T09:31:00Z", "2026-12-26T09:31:00Z"] {
+    for time in ["2026-12-25T09:31:00.000Z", "2026-12-26T09:31:00.000Z"] {
         api.clock.set(time);
         assert_eq!(api.run_tasks().await.failed, 0);
     }

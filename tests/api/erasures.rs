@@ -23,9 +23,9 @@ use crate::vapi::{Setup, in_state, without_calls};
 use crate::voice_screens::Invited;
 use crate::voice_webhook::{callback, conversation, deliver, report};
 
-pub(super) const NOW: &str = "2026-11-20T09:30:00Z";
+pub(super) const NOW: &str = "2026-11-20T09:30:00.000Z";
 /// A time when all calls are over and all upload forms have expired.
-const LATER: &str = "2026-11-20T12:30:00Z";
+const LATER: &str = "2026-11-20T12:30:00.000Z";
 
 fn path(candidate: u64) -> String {
     format!("/api/v1/candidates/{candidate}")
@@ -107,7 +107,7 @@ impl Person {
         let consent = json!({
             "purpose": "recording",
             "granted": true,
-            "obtained_at": "2026-11-20T09:00:00Z",
+            "obtained_at": "2026-11-20T09:00:00.000Z",
             "wording": format!("{word} agrees."),
         });
         post(api, &format!("{at}/consents"), &key("consent"), &consent).await.expect(201);
@@ -449,14 +449,14 @@ async fn nobody_is_erased_while_a_legal_hold_is_set() {
     let organization = tenant(ACME, Mode::Live).organization;
     assert!(api.store().find_legal_hold(organization).await.unwrap().is_some());
     let replaced = hold(&api, person.id, "Case 18").await.expect(200);
-    assert_eq!(replaced.string("/legal_hold/set_at"), "2026-11-20T10:00:00Z");
+    assert_eq!(replaced.string("/legal_hold/set_at"), "2026-11-20T10:00:00.000Z");
 
     for _ in 0..2 {
         assert_eq!(lift(&api, person.id).await.expect(200).body, json!({ "legal_hold": null }));
     }
     assert_eq!(api.store().find_legal_hold(organization).await.unwrap(), None);
     let export = api.get(&format!("{}/export", path(person.id))).await.expect(200);
-    assert_eq!(export.string("/hold_lifted_at"), "2026-11-20T10:00:00Z");
+    assert_eq!(export.string("/hold_lifted_at"), "2026-11-20T10:00:00.000Z");
     let record = api.store().find_candidate(tenant(ACME, Mode::Live), Id::new(person.id).unwrap()).await;
     let record = record.unwrap().unwrap().present().unwrap();
     assert_eq!(record.hold_lifted_at, Some("2026-11-20T10:00:00Z".parse().unwrap()));
@@ -560,7 +560,7 @@ async fn a_file_that_is_uploaded_after_the_erasure_is_deleted() {
     browser.get(sent.header("location").strip_prefix(BASE_URL).unwrap()).await;
     assert!(keys(&api).await.iter().any(|key| key.starts_with("incoming/")));
     // The ticket is valid for an hour, and then a form for 15 minutes.
-    for (time, files) in [("2026-11-20T10:44:59Z", 2), ("2026-11-20T10:45:00Z", 1)] {
+    for (time, files) in [("2026-11-20T10:44:59.000Z", 2), ("2026-11-20T10:45:00.000Z", 1)] {
         api.clock.set(time);
         api.run_tasks().await;
         assert_eq!(keys(&api).await.len(), files, "{:?}", keys(&api).await);

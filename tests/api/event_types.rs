@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use shared::id::Ids;
-use shared::model::{AuditActor, EventType, Mode, Plan};
+use shared::model::{AuditActor, DATA_NAMES, EventType, Mode, Plan};
 use shared::random::Random;
 use shared::store::AuditOrigin;
 use tests::fake::{FakeResponse, FakeServer};
@@ -23,8 +23,26 @@ use super::x_posts::{live_posting, post};
 async fn types(api: &TestApi) -> BTreeSet<String> {
     api.run_feed().await;
     let listed = api.get("/api/v1/events?limit=1000").await.expect(200);
-    let events = listed.body["data"].as_array().unwrap().iter();
-    events.map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    let events = listed.body["data"].as_array().unwrap();
+    for event in events {
+        check_data(event);
+    }
+    events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The data of an event has only the names of its type, with values of the declared types.
+fn check_data(event: &Value) {
+    let kind: EventType = event["type"].as_str().unwrap().parse().unwrap();
+    for (name, value) in event["data"].as_object().unwrap() {
+        assert!(kind.data().contains(&name.as_str()), "{event}");
+        let is_declared = match value {
+            Value::Number(number) => ("integer", number.is_u64()),
+            Value::Bool(_) => ("boolean", true),
+            value => ("string", value.is_string()),
+        };
+        let declared = DATA_NAMES.iter().find(|(declared, ..)| declared == name);
+        assert_eq!(is_declared, (declared.unwrap().1, true), "{event}");
+    }
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ async fn screened_applicant(api: &TestApi) -> (u64, u64) {
     api.patch(&path, json!({ "phone": "+4915112345678" })).await.expect(200);
     let invite = api.post(&format!("{path}/invite_screen"), json!({ "role_id": job.role })).await.expect(201);
     api.run_tasks().await;
-    for (granted, obtained_at) in [(true, "2026-11-19T09:00:00Z"), (false, "2026-11-18T09:00:00Z")] {
+    for (granted, obtained_at) in [(true, "2026-11-19T09:00:00.000Z"), (false, "2026-11-18T09:00:00.000Z")] {
         let wording = format!("Recording: {granted}.");
         let consent = json!({ "purpose": "recording", "granted": granted, "obtained_at": obtained_at, "wording": wording });
         api.post(&format!("{path}/consents"), consent).await.expect(201);

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::future::{join_all, poll_fn};
 use http::Method;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::http::Environment;
 use shared::id::{Id, Ids};
 use shared::model::{
-    AuditActor, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStatus, Scope, Scopes, SubjectType,
-    Tenant, Text,
+    AuditActor, DATA_NAMES, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStatus, Scope, Scopes,
+    SubjectType, Tenant, Text,
 };
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
@@ -22,6 +22,8 @@ use shared::store::{AuditOrigin, FeedHead, Store, Transaction};
 use tests::fake::{FakeResponse, FakeServer};
 use tests::interceptor::Fault;
 use tests::{ACME, Fixtures, GLOBEX, TestApi, engine, tenant};
+
+use super::webhooks::write_events;
 
 /// The events of Acme's live feed after a position, as the API returns them.
 async fn events(api: &TestApi, after: &str) -> Vec<Value> {
@@ -36,7 +38,7 @@ fn types(events: &[Value]) -> Vec<&str> {
 /// The types of the events of one request, in the order of the feed.
 async fn events_of(api: &TestApi, method: &str, path: &str, body: Value) -> Vec<Value> {
     api.run_feed().await;
-    let head = api.get("/api/v1/events?after=latest").await.expect(200).string("/next_cursor").to_owned();
+    let head = api.get("/api/v1/events?after=latest").await.expect(200).string("/position").to_owned();
     let request = api.request(method.parse().unwrap(), path);
     let request = if body.is_null() { request } else { request.json(&body) };
     let response = request.send().await;
@@ -70,7 +72,7 @@ async fn changes_are_events_with_ids_and_words() {
     assert_eq!(
         all[6],
         json!({
-            "id": all[6]["id"], "seq": 7, "type": "application.stage_changed", "at": "2026-11-20T09:30:00Z",
+            "id": all[6]["id"], "seq": 7, "type": "application.stage_changed", "at": "2026-11-20T09:30:00.000Z",
             "mode": "live", "subject": { "type": "application", "id": application, "version": 2 },
             "actor": { "type": "api_key", "id": key }, "changed": ["stage"],
             "data": { "candidate_id": candidate, "role_id": role, "from": "applied", "to": "screening" },
@@ -140,29 +142,74 @@ async fn jobs_and_the_administration_make_events_too() {
     }
 }
 
+/// The link to the next page of Acme's feed.
+fn link(query: &str) -> String {
+    format!("<https://api.rolecall.test/api/v1/events?{query}>; rel=\"next\"")
+}
+
+#[tokio::test]
+async fn a_page_of_one_type_reads_on_until_it_has_an_event_or_10_000_were_examined() {
+    let api = TestApi::new().await;
+    let acme = tenant(ACME, Mode::Live);
+    let write = async |kind: EventType, count: usize| {
+        drop(write_events(&api, acme, &vec![kind; count]).await);
+    };
+    write(EventType::RoleUpdated, 2_500).await;
+    write(EventType::CandidateErased, 2).await;
+    let path = "/api/v1/events?type=candidate.erased&limit=1";
+    let found = api.get(path).await.expect(200);
+    assert_eq!(found.body["data"][0]["seq"], 2_501);
+    assert_eq!((&found.body["position"], &found.body["next_cursor"]), (&json!("2501"), &json!("2501")));
+    let last = api.get(&format!("{path}&after=2501")).await.expect(200).body;
+    assert_eq!((&last["data"][0]["seq"], &last["next_cursor"]), (&json!(2_502), &json!(null)));
+    write(EventType::RoleUpdated, 10_001).await;
+    let empty = api.get(&format!("{path}&after=2502")).await.expect(200);
+    assert_eq!(empty.header("link"), link("limit=1&type=candidate.erased&after=12502"));
+    let expected = json!({ "data": [], "next_cursor": "12502", "position": "12502", "has_more": true });
+    assert_eq!(empty.body, expected);
+    let rest = api.get(&format!("{path}&cursor=12502")).await.expect(200).body;
+    let expected = json!({ "data": [], "next_cursor": null, "position": "12503", "has_more": false });
+    assert_eq!(rest, expected);
+}
+
 #[tokio::test]
 async fn the_feed_is_read_in_pages() {
     let api = TestApi::new().await;
     let empty = api.get("/api/v1/events").await.expect(200).body;
-    assert_eq!(empty, json!({ "data": [], "next_cursor": "0", "has_more": false }));
+    assert_eq!(empty, json!({ "data": [], "next_cursor": null, "position": "0", "has_more": false }));
     for number in 0..5 {
         api.post("/api/v1/roles", json!({ "title": format!("Role {number}") })).await.expect(201);
     }
     assert!(events(&api, "0").await.is_empty(), "not before the job has run");
     assert_eq!(api.run_feed().await.events, 5);
     assert_eq!(api.run_feed().await, feed::Summary::default());
-    let page = api.get("/api/v1/events?limit=2").await.expect(200).body;
+    let page = api.get("/api/v1/events?limit=2").await.expect(200);
+    assert_eq!(page.header("link"), link("limit=2&after=2"));
+    let page = page.body;
     assert_eq!((&page["next_cursor"], &page["has_more"]), (&json!("2"), &json!(true)));
+    assert_eq!(page["position"], "2");
     let page = api.get("/api/v1/events?limit=3&after=2").await.expect(200).body;
     assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (3, &json!(false)));
-    assert_eq!(page["next_cursor"], "5");
-    let end = api.get("/api/v1/events?after=5").await.expect(200).body;
-    assert_eq!(end, json!({ "data": [], "next_cursor": "5", "has_more": false }));
+    assert_eq!((&page["next_cursor"], &page["position"]), (&json!(null), &json!("5")));
+    let end = api.get("/api/v1/events?after=5").await.expect(200);
+    assert_eq!(end.header("link"), "");
+    let end = end.body;
+    assert_eq!(end, json!({ "data": [], "next_cursor": null, "position": "5", "has_more": false }));
+    // Programs that know lists send `cursor`.
+    let other = api.get("/api/v1/events?limit=2&cursor=2").await.expect(200);
+    assert_eq!(other.body, api.get("/api/v1/events?limit=2&after=2").await.body);
+    assert_eq!(other.header("link"), link("limit=2&after=4"));
+    let both = api.get("/api/v1/events?after=1&cursor=1").await.expect(422);
+    assert_eq!(both.body["messages"], json!(["cursor can't be combined with after"]));
+    for blank in ["after=", "cursor=", "cursor=%20"] {
+        let blank = api.get(&format!("/api/v1/events?{blank}")).await.expect(400);
+        assert!(blank.string("/error").ends_with("A list has ended when next_cursor is null"));
+    }
     let latest = api.get("/api/v1/events?after=latest").await.expect(200).body;
     assert_eq!(latest, end);
     let beyond = api.get("/api/v1/events?after=6").await.expect(410);
     assert_eq!(beyond.string("/code"), "cursor_expired");
-    for bad in ["after=x", "after=-1", "after=", "limit=0", "limit=1001", "type=role.exploded", "cursor=1"] {
+    for bad in ["after=x", "after=-1", "cursor=now", "limit=0", "limit=1001", "type=role.exploded"] {
         api.get(&format!("/api/v1/events?{bad}")).await.expect(422);
     }
     // A filter reads on: the page ends where it is full, or at the end of what was read.
@@ -170,11 +217,13 @@ async fn the_feed_is_read_in_pages() {
     api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
     api.run_feed().await;
     let published = api.get("/api/v1/events?type=role.published&limit=1").await.expect(200).body;
-    assert_eq!((&published["data"][0]["seq"], &published["next_cursor"]), (&json!(7), &json!("7")));
-    let created = api.get("/api/v1/events?type=role.created&limit=4").await.expect(200).body;
+    assert_eq!((&published["data"][0]["seq"], &published["position"]), (&json!(7), &json!("7")));
+    let created = api.get("/api/v1/events?type=role.created&limit=4").await.expect(200);
+    assert_eq!(created.header("link"), link("limit=4&type=role.created&after=4"));
+    let created = created.body;
     assert_eq!((&created["next_cursor"], &created["has_more"]), (&json!("4"), &json!(true)));
     let none = api.get("/api/v1/events?type=note.created").await.expect(200).body;
-    assert_eq!(none, json!({ "data": [], "next_cursor": "7", "has_more": false }));
+    assert_eq!(none, json!({ "data": [], "next_cursor": null, "position": "7", "has_more": false }));
     // Other tenants have feeds of their own.
     for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live)] {
         let other = api.request(Method::GET, "/api/v1/events").key(demo, mode).send().await.expect(200);
@@ -253,6 +302,7 @@ async fn after_a_restore_readers_go_on_a_million_events_later() {
         let expected = if after == "0" { 2 } else { 0 };
         assert_eq!(page.body["data"].as_array().unwrap().len(), expected, "{after}");
         assert_eq!(page.body["has_more"], false);
+        assert_eq!(page.string("/position"), "1000002", "all was examined");
     }
     create().await;
     for (after, first) in [("2", 1_000_003), ("3", 1_000_003), ("1000002", 1_000_003), ("0", 1)] {
@@ -566,6 +616,10 @@ fn every_type_of_event_is_in_the_guide() {
     for kind in EventType::ALL {
         let data: Vec<_> = kind.data().iter().map(|name| format!("`{name}`")).collect();
         let row = format!("| `{}` | {} | {} |", kind.as_str(), kind.description(), data.join(", "));
+        assert!(guide.contains(&row), "the guide lacks this row:\n{row}");
+    }
+    for (name, kind, description) in DATA_NAMES {
+        let row = format!("| `{name}` | {kind} | {description} |");
         assert!(guide.contains(&row), "the guide lacks this row:\n{row}");
     }
     assert_eq!(FeedHead::default().seq, 0);

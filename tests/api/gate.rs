@@ -70,7 +70,7 @@ async fn every_request_writes_one_unit_with_the_most_keys_and_apps_and_the_longe
     let member = owner(&api, ACME).await.id;
     let mut keys = insert_keys(&api, tenant, 0..1).await;
     let mut tokens = Vec::new();
-    for day in ["2026-11-20T09:30:00Z", "2026-11-21T09:30:00Z"] {
+    for day in ["2026-11-20T09:30:00.000Z", "2026-11-21T09:30:00.000Z"] {
         api.clock.set(day);
         assert_units(&api, &keys[0]).await;
     }

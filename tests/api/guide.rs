@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use http::{HeaderName, Method, StatusCode};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
+use shared::clock::Timestamp;
 use shared::http::Access;
 use tests::generated::assert_current;
 use tests::openapi::operations;

@@ -25,7 +25,7 @@ async fn a_posting_shows_its_roles_title_and_description_if_it_has_none() {
     let expected = json!({
         "id": id, "role_id": role_id, "title": "Data Engineer", "slug": "data-engineer", "published": false,
         "public_url": url, "public_description": "For the role", "requirements": "SQL",
-        "created_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:00Z"
+        "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z"
     });
     assert_eq!(created.body, expected);
     assert_eq!(created.header("location"), format!("{BASE_URL}/api/v1/job_postings/{id}"));
@@ -143,11 +143,11 @@ async fn publishing_and_unpublishing_are_idempotent() {
         api.request(Method::POST, &format!("/api/v1/job_postings/{id}/{step}")).send().await
     };
     for (step, published, time) in [
-        ("unpublish", false, "2026-11-20T09:30:00Z"),
-        ("publish", true, "2026-11-20T09:31:00Z"),
-        ("publish", true, "2026-11-20T09:31:00Z"),
-        ("unpublish", false, "2026-11-20T09:33:00Z"),
-        ("unpublish", false, "2026-11-20T09:33:00Z"),
+        ("unpublish", false, "2026-11-20T09:30:00.000Z"),
+        ("publish", true, "2026-11-20T09:31:00.000Z"),
+        ("publish", true, "2026-11-20T09:31:00.000Z"),
+        ("unpublish", false, "2026-11-20T09:33:00.000Z"),
+        ("unpublish", false, "2026-11-20T09:33:00.000Z"),
     ] {
         let response = change(step).await.expect(200);
         assert_eq!(

@@ -190,7 +190,7 @@ async fn read_all(assistant: &Assistant<'_>, attack: &Attack) -> Vec<String> {
         if page["has_more"] == false {
             break;
         }
-        changes["after"] = page["next_cursor"].clone();
+        changes["after"] = page["position"].clone();
     }
     check(&assistant.call("pipeline_report", json!({})).await, false, &mut seen);
     check(&assistant.call("pipeline_report", json!({ "role_id": attack.role })).await, false, &mut seen);

@@ -215,12 +215,12 @@ async fn all_changes_are_listed_in_answers_of_at_most_8000_tokens() {
             seen.extend(
                 page["changes"].as_array().unwrap().iter().map(|change| change["subject"]["id"].clone()),
             );
-            arguments["after"] = page["next_cursor"].clone();
+            arguments["after"] = page["position"].clone();
             if page["has_more"] == false {
                 break;
             }
         }
-        assert_eq!(arguments["after"], events["next_cursor"]);
+        assert_eq!(arguments["after"], events["position"]);
         let expected = events["data"].as_array().unwrap().iter().map(|event| event["subject"]["id"].clone());
         assert!(answers > 1 && seen.into_iter().eq(expected), "{format}: each change once, in its order");
     }

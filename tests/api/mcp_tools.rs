@@ -206,7 +206,7 @@ async fn no_tool_reaches_another_tenants_resources() {
                 }
                 "list_changes" => {
                     let changes = stranger.call(name, arguments).await;
-                    assert_eq!(changes, json!({ "changes": [], "next_cursor": "0", "has_more": false }));
+                    assert_eq!(changes, json!({ "changes": [], "position": "0", "has_more": false }));
                 }
                 "quick_post" => {}
                 _ => {
@@ -342,18 +342,18 @@ async fn changes_are_listed_from_a_position_on() {
     let of = Fixtures::new(&api).await;
     let assistant = Assistant::new(&api);
     let end = assistant.call("list_changes", json!({ "after": "latest" })).await;
-    assert_eq!(end, json!({ "changes": [], "next_cursor": "0", "has_more": false }));
+    assert_eq!(end, json!({ "changes": [], "position": "0", "has_more": false }));
     api.run_feed().await;
     let first = assistant.call("list_changes", json!({ "limit": 7 })).await;
     assert_eq!(
         first["changes"][6],
         json!({
-            "type": "application.stage_changed", "at": "2026-11-20T09:30:00Z", "by": "api_key",
+            "type": "application.stage_changed", "at": "2026-11-20T09:30:00.000Z", "by": "api_key",
             "subject": { "type": "application", "id": of.application },
             "data": { "candidate_id": of.candidate, "role_id": of.role, "from": "applied", "to": "screening" },
         })
     );
-    assert_eq!((&first["next_cursor"], &first["has_more"]), (&json!("7"), &json!(true)));
+    assert_eq!((&first["position"], &first["has_more"]), (&json!("7"), &json!(true)));
     // A number is as good as a text.
     for after in [json!("7"), json!(7)] {
         let detailed = json!({ "after": after, "response_format": "detailed" });
@@ -361,17 +361,30 @@ async fn changes_are_listed_from_a_position_on() {
         let api = api.get("/api/v1/events?after=7").await.expect(200);
         let mut event = api.body["data"][0].clone();
         event.as_object_mut().unwrap().remove("mode");
-        assert_eq!(rest, json!({ "changes": [event], "next_cursor": "8", "has_more": false }));
+        assert_eq!(rest, json!({ "changes": [event], "position": "8", "has_more": false }));
     }
-    let of_type = assistant.call("list_changes", json!({ "type": "note.created" })).await;
+    // Without a position, the changes of the last 24 hours are listed.
+    let day_after = "2026-11-21T09:30:00Z";
+    for (time, count) in [("2026-11-21T09:29:59Z", 8), (day_after, 0)] {
+        api.clock.set(time);
+        let recent = assistant.call("list_changes", json!({})).await;
+        assert_eq!(recent["changes"].as_array().unwrap().len(), count, "{time}");
+        assert_eq!((&recent["position"], &recent["has_more"]), (&json!("8"), &json!(false)));
+    }
+    api.post("/api/v1/roles", json!({ "title": "Today's" })).await.expect(201);
+    api.run_feed().await;
+    let recent = assistant.call("list_changes", json!({})).await;
+    assert_eq!((&recent["changes"][0]["type"], &recent["position"]), (&json!("role.created"), &json!("9")));
+    assert_eq!(recent["changes"].as_array().unwrap().len(), 1);
+    let of_type = assistant.call("list_changes", json!({ "after": "0", "type": "note.created" })).await;
     assert_eq!(of_type["changes"].as_array().unwrap().len(), 1);
     assert_eq!(of_type["changes"][0]["subject"]["id"], of.note);
-    let beyond = assistant.refused("list_changes", json!({ "after": "9" })).await;
+    let beyond = assistant.refused("list_changes", json!({ "after": "10" })).await;
     assert!(beyond.contains("start again without after"), "{beyond}");
     let wrong = json!({ "after": "soon", "type": "role.exploded", "limit": 1_001 });
     let wrong = assistant.refused("list_changes", wrong).await;
     for text in [
-        "after must be the next_cursor of a page, a seq or latest",
+        "after must be a position, a string of digits, or latest",
         "type must be one of role.created, ",
         "limit must be a whole number from 1 to 1000",
     ] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared::model::Mode;
 use tests::{ACME, GLOBEX, Response, TestApi, key_actor};
 
-const NOW: &str = "2026-11-20T09:30:00Z";
+const NOW: &str = "2026-11-20T09:30:00.000Z";
 const CANDIDATES: &str = "/api/v1/candidates";
 
 async fn candidate(api: &TestApi, name: &str) -> u64 {
@@ -130,8 +130,8 @@ async fn the_history_records_notes_without_their_texts() {
     assert!(!after.text.contains("confidential"));
     let touchpoints = history(&api, jane).await;
     for (touchpoint, kind, at) in [
-        (&touchpoints[0], "note_deleted", "2026-11-20T09:32:00Z"),
-        (&touchpoints[1], "note_added", "2026-11-20T09:31:00Z"),
+        (&touchpoints[0], "note_deleted", "2026-11-20T09:32:00.000Z"),
+        (&touchpoints[1], "note_added", "2026-11-20T09:31:00.000Z"),
     ] {
         let expected = json!({
             "id": touchpoint["id"], "kind": kind, "detail": { "note_id": id }, "at": at,

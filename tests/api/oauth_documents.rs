@@ -185,9 +185,11 @@ async fn a_document_is_cached_for_a_day() {
     web.put(CLIENT_ID, Ok(document().to_string()));
     let api = web.api().await;
     let request = || request(&api, CLIENT_ID, "127.0.0.1");
-    for (time, status, fetched) in
-        [("2026-11-20T09:30:00Z", 303, 1), ("2026-11-20T09:30:01Z", 303, 1), ("2026-11-21T09:29:59Z", 303, 1)]
-    {
+    for (time, status, fetched) in [
+        ("2026-11-20T09:30:00.000Z", 303, 1),
+        ("2026-11-20T09:30:01.000Z", 303, 1),
+        ("2026-11-21T09:29:59.000Z", 303, 1),
+    ] {
         api.clock.set(time);
         assert_eq!((request().await.status, web.fetched()), (status, fetched), "{time}");
         // A later change is not visible until the cached document expires.

@@ -78,7 +78,7 @@ impl Session {
         let consent = json!({
             "purpose": "recording",
             "granted": true,
-            "obtained_at": "2026-11-20T09:00:00Z",
+            "obtained_at": "2026-11-20T09:00:00.000Z",
             "wording": "I agree that calls with the AI interviewer are transcribed.",
         });
         self.send("POST /api/v1/candidates/{id}/consents", candidate, consent).await;
@@ -112,7 +112,7 @@ impl Session {
         let redeliver = "POST /api/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver";
         let path = format!("/api/v1/webhook_endpoints/{endpoint}/deliveries/{delivery}/redeliver");
         self.send_to(redeliver, &path, Value::Null).await;
-        self.send("POST /api/v1/webhook_endpoints/{id}/replay", endpoint, json!({ "after": 0 })).await;
+        self.send("POST /api/v1/webhook_endpoints/{id}/replay", endpoint, json!({ "after": "0" })).await;
         self.send("GET /api/v1/webhook_endpoints/{id}/deliveries", endpoint, Value::Null).await;
         self.send("GET /api/v1/webhook_endpoints", 0, Value::Null).await;
         self.send("GET /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
@@ -196,7 +196,7 @@ impl Session {
         session.record_consent(candidate).await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
         let screen = session.send("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
-        session.run_tasks_at("2026-11-23T14:20:00Z").await;
+        session.run_tasks_at("2026-11-23T14:20:00.000Z").await;
         session
             .send("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
             .await;

@@ -15,9 +15,9 @@ async fn an_organization_shows_its_plan_and_usage() {
             "id": 1, "name": "Acme", "slug": "acme", "mode": "live",
             "plan": { "name": "pro", "price_usd_per_month": 99 },
             "limits": { "requests_per_day": null },
-            "usage": { "requests_today": 1, "resets_at": "2026-11-21T00:00:00Z" },
+            "usage": { "requests_today": 1, "resets_at": "2026-11-21T00:00:00.000Z" },
             "career_portal_url": format!("{BASE_URL}/careers/acme"), "country": null, "time_zone": "UTC",
-            "contact_email": null, "created_at": "2026-11-20T09:30:00Z"
+            "contact_email": null, "created_at": "2026-11-20T09:30:00.000Z"
         })
     );
     assert_eq!((acme.header("ratelimit"), acme.header("ratelimit-policy")), ("", ""));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{CandidateRecord, Mode, Move, Name, Profile};
 use shared::store::{MaybeErased, Transaction};
@@ -15,12 +16,12 @@ use tests::{ACME, GLOBEX, TestApi, tenant};
 use crate::dashboard_retention::{owner_browser, set, switch_off};
 
 const CANDIDATES: &str = "/api/v1/candidates";
-const OLD: &str = "2026-01-01T00:00:00Z";
-const NOW: &str = "2026-11-20T09:30:00Z";
+const OLD: &str = "2026-01-01T00:00:00.000Z";
+const NOW: &str = "2026-11-20T09:30:00.000Z";
 /// The first run of a rule that is set now.
-const FIRST_RUN: &str = "2026-11-21T09:30:00Z";
+const FIRST_RUN: &str = "2026-11-21T09:30:00.000Z";
 /// The latest start of a period of 30 days that is over at the first run.
-const JUST_OVER: &str = "2026-10-22T09:30:00Z";
+const JUST_OVER: &str = "2026-10-22T09:30:00.000Z";
 
 async fn at<T>(api: &TestApi, time: &str, action: impl Future<Output = T>) -> T {
     api.clock.set(time);
@@ -72,7 +73,7 @@ async fn next_runs(api: &TestApi) -> Vec<String> {
     let items = api.stored_items().await.into_keys();
     let tasks = items.filter(|(pk, sk)| pk.starts_with("TASK#") && sk.contains("#retention#"));
     let time =
-        |sk: String| jiff::Timestamp::from_second(sk.split('#').nth(3).unwrap().parse().unwrap()).unwrap();
+        |sk: String| Timestamp::from_millisecond(sk.split('#').nth(3).unwrap().parse().unwrap()).unwrap();
     tasks.map(|(_, sk)| time(sk).to_string()).collect()
 }
 
@@ -85,33 +86,33 @@ async fn is_listed(api: &TestApi) -> bool {
 async fn people_are_erased_at_the_first_run_after_their_period() {
     let api = TestApi::new().await;
     let over = add(&api, "over", JUST_OVER, None).await;
-    let next_day = add(&api, "next_day", "2026-10-22T09:30:01Z", None).await;
-    let recent = add(&api, "recent", "2026-11-01T00:00:00Z", None).await;
+    let next_day = add(&api, "next_day", "2026-10-22T09:30:01.000Z", None).await;
+    let recent = add(&api, "recent", "2026-11-01T00:00:00.000Z", None).await;
     let all = [over, next_day, recent];
     set_rule(&api, 30, false).await;
-    for time in [NOW, "2026-11-21T09:29:59Z"] {
+    for time in [NOW, "2026-11-21T09:29:59.000Z"] {
         assert_eq!(run_at(&api, time).await, tasks::Summary::default());
     }
     assert_eq!(erased(&api, &all).await, [false; 3]);
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &all).await, [true, false, false]);
-    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00Z"]);
+    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00.000Z"]);
     let again = api.post(&format!("{CANDIDATES}/{over}/erase"), json!({})).await.expect(202).body;
     assert_eq!(
         (&again["reason"], &again["erased_at"], &again["actor"]["type"]),
         (&json!("retention"), &json!(FIRST_RUN), &json!("system"))
     );
-    run_at(&api, "2026-11-22T09:29:59Z").await;
+    run_at(&api, "2026-11-22T09:29:59.000Z").await;
     assert_eq!(erased(&api, &all).await, [true, false, false]);
-    run_at(&api, "2026-11-22T09:30:00Z").await;
+    run_at(&api, "2026-11-22T09:30:00.000Z").await;
     assert_eq!(erased(&api, &all).await, [true, true, false]);
     // A run that is late does not shift the following ones, unless it is late by a day.
-    run_at(&api, "2026-11-23T17:00:00Z").await;
-    assert_eq!(next_runs(&api).await, ["2026-11-24T09:30:00Z"]);
-    run_at(&api, "2026-12-10T12:00:00Z").await;
+    run_at(&api, "2026-11-23T17:00:00.000Z").await;
+    assert_eq!(next_runs(&api).await, ["2026-11-24T09:30:00.000Z"]);
+    run_at(&api, "2026-12-10T12:00:00.000Z").await;
     assert_eq!(erased(&api, &all).await, [true; 3]);
-    assert_eq!(next_runs(&api).await, ["2026-12-11T12:00:00Z"]);
-    run_at(&api, "2026-12-11T12:00:00Z").await;
+    assert_eq!(next_runs(&api).await, ["2026-12-11T12:00:00.000Z"]);
+    run_at(&api, "2026-12-11T12:00:00.000Z").await;
     assert!(!is_listed(&api).await);
 }
 
@@ -123,7 +124,7 @@ async fn the_end_of_the_last_application_counts() {
     let rejected = add(&api, "rejected", OLD, Some(cook)).await;
     act(&api, rejected, "reject", JUST_OVER).await;
     let late = add(&api, "late", OLD, Some(cook)).await;
-    act(&api, late, "reject", "2026-10-22T09:30:01Z").await;
+    act(&api, late, "reject", "2026-10-22T09:30:01.000Z").await;
     let undone = add(&api, "undone", OLD, Some(cook)).await;
     act(&api, undone, "reject", OLD).await;
     act(&api, undone, "unreject", NOW).await;
@@ -134,8 +135,8 @@ async fn the_end_of_the_last_application_counts() {
     set_rule(&api, 30, false).await;
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &all).await, [false, true, false, false, true]);
-    act(&api, active, "reject", "2026-11-21T10:00:00Z").await;
-    for (time, expected) in [("2026-12-21T09:59:59Z", false), ("2026-12-22T09:59:59Z", true)] {
+    act(&api, active, "reject", "2026-11-21T10:00:00.000Z").await;
+    for (time, expected) in [("2026-12-21T09:59:59.000Z", false), ("2026-12-22T09:59:59.000Z", true)] {
         run_at(&api, time).await;
         assert_eq!(erased(&api, &all).await, [expected, true, true, false, true], "{time}");
     }
@@ -155,7 +156,7 @@ async fn people_who_were_ever_hired_are_kept_unless_the_rule_includes_them() {
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &[hired, unhired]).await, [false, false]);
     set_rule(&api, 30, true).await;
-    run_at(&api, "2026-11-21T09:29:59Z").await;
+    run_at(&api, "2026-11-21T09:29:59.000Z").await;
     assert_eq!(erased(&api, &[hired, unhired]).await, [false, false], "a change waits for 24 hours");
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &[hired, unhired]).await, [true, true]);
@@ -168,7 +169,7 @@ async fn a_rule_that_was_switched_off_or_changed_erases_nobody() {
     let browser = owner_browser(&api, ACME).await;
     set(&browser, "30", false).await;
     switch_off(&browser).await;
-    run_at(&api, "2026-12-21T09:30:00Z").await;
+    run_at(&api, "2026-12-21T09:30:00.000Z").await;
     assert_eq!(erased(&api, &people).await, [false, false]);
     set(&browser, "30", false).await;
     api.clock.set("2026-11-20T10:30:00Z");
@@ -176,7 +177,7 @@ async fn a_rule_that_was_switched_off_or_changed_erases_nobody() {
     set(&browser, "200", false).await;
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &people).await, [false, false]);
-    run_at(&api, "2026-11-21T10:30:00Z").await;
+    run_at(&api, "2026-11-21T10:30:00.000Z").await;
     assert_eq!(erased(&api, &people).await, [true, false]);
 }
 
@@ -242,10 +243,10 @@ async fn a_reopened_role_protects_its_applicants_at_once() {
     api.clock.set(FIRST_RUN);
     tasks::run(api.environment.clone()).await.unwrap_err();
     api.dynamodb.inject_faults(|_, _| None);
-    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00Z"], "the run is over");
+    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00.000Z"], "the run is over");
     assert!(!is_erased(&api, jane).await);
     api.run_tasks().await;
-    run_at(&api, "2027-11-22T09:30:00Z").await;
+    run_at(&api, "2027-11-22T09:30:00.000Z").await;
     assert!(!is_erased(&api, jane).await);
 }
 
@@ -259,12 +260,12 @@ async fn a_legal_hold_and_its_grace_prevent_the_erasure() {
     set_rule(&api, 30, false).await;
     run_at(&api, FIRST_RUN).await;
     assert!(!is_erased(&api, jane).await);
-    at(&api, "2026-11-21T12:00:00Z", request("DELETE").send()).await.expect(200);
+    at(&api, "2026-11-21T12:00:00.000Z", request("DELETE").send()).await.expect(200);
     let browser = owner_browser(&api, ACME).await;
     assert!(
         browser.get("/dashboard/settings/retention").await.text.contains("erases <strong>0 people</strong>")
     );
-    for (time, expected) in [("2026-12-21T11:59:59Z", false), ("2026-12-22T11:59:59Z", true)] {
+    for (time, expected) in [("2026-12-21T11:59:59.000Z", false), ("2026-12-22T11:59:59.000Z", true)] {
         run_at(&api, time).await;
         assert_eq!(is_erased(&api, jane).await, expected, "{time}");
     }
@@ -303,7 +304,7 @@ async fn a_suspended_organizations_people_are_not_erased() {
     run_at(&api, FIRST_RUN).await;
     api.store().set_suspended(acme, false, now).await.unwrap();
     assert!(!is_erased(&api, jane).await);
-    run_at(&api, "2026-11-22T09:30:00Z").await;
+    run_at(&api, "2026-11-22T09:30:00.000Z").await;
     assert!(is_erased(&api, jane).await);
 }
 
@@ -332,7 +333,7 @@ async fn a_run_leaves_people_beyond_a_hundred_to_the_next_one() {
     // The clock stands still during a run, so another run in the same millisecond would draw the same identifiers.
     run_at(&api, "2026-11-21T09:30:00.5Z").await;
     assert_eq!(erased(&api, &people).await, [true; 150]);
-    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00Z"]);
+    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00.000Z"]);
     // For a task without anybody to erase, a run makes four calls: the rule, the organization, the list, the next task.
     api.clock.set("2026-11-22T09:30:00Z");
     while api.run_tasks().await.tasks > 0 {}
@@ -372,7 +373,7 @@ async fn a_run_that_is_killed_at_any_write_is_completed_by_the_next_ones() {
     api.dynamodb.inject_faults(|_, _| None);
     assert!(runs > people.len(), "{runs}");
     assert_eq!(erased(&api, &people).await, [true; 5]);
-    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00Z"]);
+    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00.000Z"]);
 }
 
 #[tokio::test]
@@ -385,7 +386,7 @@ async fn concurrent_runs_erase_everybody_once() {
     assert!(runs.into_iter().all(|run| run.is_ok()));
     while api.run_tasks().await.tasks > 0 {}
     assert_eq!(erased(&api, &people).await, [true; 20]);
-    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00Z"]);
+    assert_eq!(next_runs(&api).await, ["2026-11-22T09:30:00.000Z"]);
     let erasures: Vec<Value> = join_all(
         people
             .iter()

@@ -28,7 +28,7 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
         "description": "Line one\n\tline two", "location": "Remote", "country": "DE", "remote_policy": "remote",
         "employment_type": "full_time", "salary_min": 150_000, "salary_max": 190_000, "salary_currency": "EUR",
         "job_posting_id": null, "job_posting_url": null,
-        "created_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:00Z"
+        "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z"
     });
     assert_eq!(created.body, expected);
     assert_eq!(created.header("location"), format!("{BASE_URL}/api/v1/roles/{id}"));
@@ -171,8 +171,8 @@ async fn a_patch_sets_clears_and_keeps_fields() {
     assert_eq!(patched.body["title"], "y");
     assert_eq!(patched.body["department"], Value::Null);
     assert_eq!((patched.number("/salary_min"), patched.number("/salary_max")), (10, 30));
-    assert_eq!(patched.string("/updated_at"), "2026-11-20T10:00:00Z");
-    assert_eq!(patched.string("/created_at"), "2026-11-20T09:30:00Z");
+    assert_eq!(patched.string("/updated_at"), "2026-11-20T10:00:00.750Z");
+    assert_eq!(patched.string("/created_at"), "2026-11-20T09:30:00.000Z");
     assert_eq!(api.get(&path).await.body, patched.body);
 
     for (body, message) in [
@@ -387,7 +387,7 @@ async fn closing_unpublishes_the_posting_and_reopening_does_not_publish_it() {
     let actual = api.get(&format!("/api/v1/job_postings/{posting}")).await.expect(200);
     assert_eq!(
         (actual.body["published"].as_bool(), actual.string("/updated_at")),
-        (Some(false), "2026-11-20T11:00:00Z")
+        (Some(false), "2026-11-20T11:00:00.000Z")
     );
     api.clock.set("2026-11-20T12:00:00Z");
     assert_eq!(

@@ -40,7 +40,7 @@ async fn an_overruled_result_no_longer_counts() {
         review(failed.screen, json!({ "decision": "overruled", "note": note })).await.expect(200).body;
     assert_eq!((&overruled["result"], &overruled["scores"]["overall"]), (&Value::Null, &json!(12)));
     let expected = json!({
-        "requested_at": null, "decided_at": "2026-11-20T10:00:00Z", "decision": "overruled", "note": note,
+        "requested_at": null, "decided_at": "2026-11-20T10:00:00.000Z", "decision": "overruled", "note": note,
         "actor": key_actor(ACME, Mode::Live),
     });
     assert_eq!(overruled["review"], expected);

@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Mode, TaskKind, Tenant};
 use shared::store::{Paging, TaskPartition};
@@ -20,9 +21,9 @@ fn item(tenant: Tenant, id: u64, due: i64) -> Value {
     let (organization, mode) = (tenant.organization.get(), tenant.mode.as_str());
     json!({
         "pk": format!("TASK#{:02}#{}", group(tenant), id % 4),
-        "sk": format!("{:012}#{tenant}#{due:012}#key_end#{id:016}", due / 3_600 * 3_600),
+        "sk": format!("{:012}#{tenant}#{:015}#key_end#{id:016}", due / 3_600 * 3_600, due * 1_000),
         "organization": organization, "mode": mode, "kind": "key_end", "id": id,
-        "due": jiff::Timestamp::from_second(due).unwrap().to_string(), "form": 1,
+        "due": Timestamp::from_second(due).unwrap().to_string(), "form": 1,
     })
 }
 

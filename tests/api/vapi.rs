@@ -150,7 +150,7 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(model["tools"], json!([{ "type": "endCall" }]));
     if let Some(plan) = body.as_object_mut().unwrap().remove("schedulePlan") {
         let time = plan["earliestAt"].as_str().unwrap();
-        assert!(["2026-11-20T12:00:00Z", "2026-11-20T18:50:00Z"].contains(&time), "{plan}");
+        assert!(["2026-11-20T12:00:00.000Z", "2026-11-20T18:50:00.000Z"].contains(&time), "{plan}");
         assert_eq!(plan.as_object().unwrap().len(), 1);
     }
     let expected = json!({
@@ -253,7 +253,7 @@ async fn invitation_leads_to_a_call_and_a_result() {
     let in_progress = update(json!({ "status": "in-progress" })).await;
     assert_eq!(
         (&in_progress["status"], &in_progress["started_at"]),
-        (&json!("in_progress"), &json!("2026-11-20T09:31:00Z"))
+        (&json!("in_progress"), &json!("2026-11-20T09:31:00.000Z"))
     );
     assert_eq!(client.get("voice_screens?status=in_progress").await.body["data"][0]["id"], screen);
     deliver(api, &report(api, screen, 84)).await.expect(200);
@@ -273,7 +273,7 @@ async fn scheduled_call_is_ordered_immediately() {
     let screen = invited.number("/id");
     setup.run_tasks_at(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
     let [order] = &setup.vapi.requests()[..] else { panic!("one order") };
-    assert_eq!(order.json()["schedulePlan"], json!({ "earliestAt": "2026-11-20T12:00:00Z" }));
+    assert_eq!(order.json()["schedulePlan"], json!({ "earliestAt": "2026-11-20T12:00:00.000Z" }));
     assert_eq!(client.screen(screen).await["status"], "scheduled");
     setup.run_tasks_at(&["12:30:00", "12:35:00"]).await;
     assert_eq!(setup.reads(), 1, "the call is read half an hour after its scheduled time");
@@ -503,7 +503,7 @@ async fn late_analysis_is_fetched() {
         (&json!("completed"), &json!(84), &json!("passed"))
     );
     assert_eq!((&shown["transcript"], &shown["duration_seconds"]), (&transcript(84), &json!(250)));
-    assert_eq!(shown["completed_at"], "2026-11-20T09:28:10Z");
+    assert_eq!(shown["completed_at"], "2026-11-20T09:28:10.900Z");
     assert_eq!(client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count(), 1);
     assert_eq!((setup.reads(), setup.orders(screen)), (3, 1));
 }
@@ -527,7 +527,7 @@ async fn waiting_for_an_analysis_ends_after_ten_minutes() {
     );
     assert_eq!(
         (&shown["completed_at"], &shown["duration_seconds"]),
-        (&json!("2026-11-20T09:28:10Z"), &json!(250))
+        (&json!("2026-11-20T09:28:10.900Z"), &json!(250))
     );
     let stats = client.stats(role).await;
     assert_eq!((&stats["screens_completed"], &stats["average_score"]), (&json!(1), &Value::Null));

@@ -14,7 +14,7 @@ use crate::voice_screens::{Client, Invited};
 use crate::voice_webhook::{callback, conversation, deliver, report};
 
 /// The time of scheduled calls.
-const LATER: &str = "2026-11-20T12:00:00Z";
+const LATER: &str = "2026-11-20T12:00:00.000Z";
 
 /// Schedules a screen for a candidate who has applied for the role, if `applied`.
 async fn scheduled(client: &Client<'_>, applied: bool) -> Invited {
@@ -65,7 +65,7 @@ async fn a_screen_is_cancelled_before_its_call() {
         let cancelled = cancel(&client, screen).await.expect(200);
         assert_eq!(cancelled.string("/status"), "cancelled");
         assert_eq!(cancelled.string("/summary"), "The screen was cancelled.");
-        assert_eq!(cancelled.string("/updated_at"), "2026-11-20T09:30:30Z");
+        assert_eq!(cancelled.string("/updated_at"), "2026-11-20T09:30:30.000Z");
         let page = client.page(candidate).await;
         assert_eq!(page["voice_screens"], json!([cancelled.body]));
         for query in ["candidate_id", "role_id"] {
@@ -84,7 +84,7 @@ async fn a_screen_is_cancelled_before_its_call() {
         );
         let stats = client.stats(role).await;
         assert_eq!((&stats["screens"], &stats["screens_completed"]), (&json!(1), &json!(0)));
-        for time in ["2026-11-20T09:31:00Z", "2026-11-20T12:01:00Z", "2026-11-21T00:00:00Z"] {
+        for time in ["2026-11-20T09:31:00.000Z", "2026-11-20T12:01:00.000Z", "2026-11-21T00:00:00.000Z"] {
             api.clock.set(time);
             assert_eq!(api.run_tasks().await, tasks::Summary::default(), "nothing is left to do");
         }
@@ -205,7 +205,7 @@ async fn the_end_of_an_application_cancels_its_screen() {
         let ours = cancelled.iter().find(|one| one["detail"]["screen_id"] == screen).unwrap();
         assert_eq!(ours["detail"]["reason"], reason);
         assert_eq!(ours["actor"]["type"], "system");
-        for time in ["2026-11-20T12:00:00Z", "2026-11-20T12:10:00Z"] {
+        for time in ["2026-11-20T12:00:00.000Z", "2026-11-20T12:10:00.000Z"] {
             api.clock.set(time);
             api.run_tasks().await;
         }
@@ -284,7 +284,7 @@ async fn a_change_during_the_claim_prevents_the_call() {
                 }
                 "withdraw" => {
                     let body = json!({
-                        "purpose": "recording", "granted": false, "obtained_at": "2026-11-20T09:30:00Z",
+                        "purpose": "recording", "granted": false, "obtained_at": "2026-11-20T09:30:00.000Z",
                         "wording": "Please do not record me.",
                     });
                     client.post(&format!("candidates/{candidate}/consents"), body).await.expect(201);

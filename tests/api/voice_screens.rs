@@ -166,7 +166,7 @@ async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() 
     let expected = json!({
         "id": id, "candidate_id": candidate, "role_id": role, "status": "queued", "scheduled_at": null,
         "started_at": null, "completed_at": null, "duration_seconds": null, "summary": null, "scores": no_scores,
-        "result": null, "review": null, "created_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:31:00Z",
+        "result": null, "review": null, "created_at": "2026-11-20T09:31:00.900Z", "updated_at": "2026-11-20T09:31:00.900Z",
     });
     assert_eq!(invited.body, expected);
     assert_eq!(invited.header("location"), format!("{BASE_URL}/api/v1/voice_screens/{id}"));
@@ -184,7 +184,7 @@ async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() 
     let detail = |index: usize| {
         let touchpoint = &page["touchpoints"][index];
         assert_eq!(touchpoint["actor"], key_actor(ACME, Mode::Live));
-        assert_eq!(touchpoint["at"], "2026-11-20T09:31:00Z");
+        assert_eq!(touchpoint["at"], "2026-11-20T09:31:00.000Z");
         touchpoint["detail"].clone()
     };
     assert_eq!(detail(0), json!({ "role_id": null, "from": "applied", "to": "screening" }));
@@ -246,28 +246,28 @@ async fn scheduled_time_is_in_the_future_and_within_90_days() {
     let client = Client::live(&api);
     let candidate = client.candidate().await;
     for (time, shown) in [
-        ("2026-11-20T09:30:01Z", "2026-11-20T09:30:01Z"),
-        ("2026-11-20T11:30:00.5+01:00", "2026-11-20T10:30:00Z"),
-        ("2026-11-20t11:30:00z", "2026-11-20T11:30:00Z"),
-        ("2027-02-18T09:30:00Z", "2027-02-18T09:30:00Z"),
+        ("2026-11-20T09:30:01.000Z", "2026-11-20T09:30:01.000Z"),
+        ("2026-11-20T11:30:00.5+01:00", "2026-11-20T10:30:00.000Z"),
+        ("2026-11-20t11:30:00z", "2026-11-20T11:30:00.000Z"),
+        ("2027-02-18T09:30:00.000Z", "2027-02-18T09:30:00.000Z"),
     ] {
         let role = client.role().await;
         let screen = client.invite_at(candidate, role, time).await.expect(201);
         assert_eq!((screen.string("/status"), screen.string("/scheduled_at")), ("scheduled", shown));
     }
     let role = client.role().await;
-    let format = "scheduled_at must be a time, such as 2026-11-20T09:30:00Z";
+    let format = "scheduled_at must be a time, such as 2026-11-20T09:30:00.000Z";
     for (time, message) in [
-        (json!("2026-11-20T09:29:59Z"), "scheduled_at must be in the future"),
-        (json!("2026-11-20T09:30:00Z"), "scheduled_at must be in the future"),
-        (json!("1969-12-31T00:00:00Z"), "scheduled_at must be in the future"),
-        (json!("2027-02-18T09:30:01Z"), "scheduled_at must be within 90 days"),
-        (json!("2027-02-19T09:30:00Z"), "scheduled_at must be within 90 days"),
-        (json!("9999-12-30T00:00:00Z"), "scheduled_at must be within 90 days"),
+        (json!("2026-11-20T09:29:59.000Z"), "scheduled_at must be in the future"),
+        (json!("2026-11-20T09:30:00.000Z"), "scheduled_at must be in the future"),
+        (json!("1969-12-31T00:00:00.000Z"), "scheduled_at must be in the future"),
+        (json!("2027-02-18T09:30:01.000Z"), "scheduled_at must be within 90 days"),
+        (json!("2027-02-19T09:30:00.000Z"), "scheduled_at must be within 90 days"),
+        (json!("9999-12-30T00:00:00.000Z"), "scheduled_at must be within 90 days"),
         (json!("tomorrow"), format),
         (json!("2026-11-21"), format),
         (json!("2026-11-21T09:30:00"), format),
-        (json!("99999-01-01T00:00:00Z"), format),
+        (json!("99999-01-01T00:00:00.000Z"), format),
         // ISO 8601 allows these forms, but RFC 3339 does not.
         (json!("20261130T100000Z"), format),
         (json!("2026-11-30T10Z"), format),
@@ -302,7 +302,7 @@ async fn invitation_reports_all_errors_together() {
             json!({ "scheduled_at": "soon", "at": 1 }),
             &[
                 "role_id can't be blank",
-                "scheduled_at must be a time, such as 2026-11-20T09:30:00Z",
+                "scheduled_at must be a time, such as 2026-11-20T09:30:00.000Z",
                 "at is not a known field",
             ],
         ),
@@ -474,8 +474,8 @@ async fn simulated_screens_are_consistent_and_counted() {
     for (candidate, id) in screens {
         let screen = client.screen(id).await;
         assert_eq!(screen["status"], "completed");
-        assert_eq!(screen["started_at"], "2026-11-20T09:30:05Z");
-        assert_eq!(screen["completed_at"], "2026-11-20T09:30:05Z", "the time is not in the future");
+        assert_eq!(screen["started_at"], "2026-11-20T09:30:05.000Z");
+        assert_eq!(screen["completed_at"], "2026-11-20T09:30:05.000Z", "the time is not in the future");
         let (pass, flags) = check_completed(&screen);
         passed += u32::from(pass);
         red_flags += flags;
@@ -492,7 +492,7 @@ async fn simulated_screens_are_consistent_and_counted() {
             )
         );
         let detail = json!({ "screen_id": id, "role_id": role, "result": screen["result"] });
-        assert_eq!((&completed["detail"], &completed["at"]), (&detail, &json!("2026-11-20T09:30:05Z")));
+        assert_eq!((&completed["detail"], &completed["at"]), (&detail, &json!("2026-11-20T09:30:05.000Z")));
         assert_eq!(page["touchpoints"].as_array().unwrap().len(), 4);
         assert_eq!(page["stage"], "screening", "a result does not change the stage");
     }
@@ -524,7 +524,7 @@ async fn same_candidate_and_role_get_the_same_conversation() {
         assert_eq!(first[name], again[name], "{name}");
     }
     assert_ne!(first["transcript"], other["transcript"]);
-    assert_eq!(again["started_at"], "2026-11-21T17:00:00Z");
+    assert_eq!(again["started_at"], "2026-11-21T17:00:00.000Z");
 }
 
 #[tokio::test]
@@ -534,7 +534,7 @@ async fn scheduled_screen_starts_at_its_time() {
     let (role, candidate) = (client.role().await, client.candidate().await);
     let invited = client.invite_at(candidate, role, "2026-11-22T10:30:00Z").await.expect(201);
     let id = invited.number("/id");
-    for time in ["2026-11-20T09:30:00Z", "2026-11-22T10:29:59Z"] {
+    for time in ["2026-11-20T09:30:00.000Z", "2026-11-22T10:29:59.000Z"] {
         api.clock.set(time);
         assert_eq!(api.run_tasks().await, tasks::Summary::default());
         assert_eq!(listed(&client.screen(id).await), invited.body);
@@ -544,7 +544,7 @@ async fn scheduled_screen_starts_at_its_time() {
     let screen = client.screen(id).await;
     assert_eq!(
         (&screen["status"], &screen["started_at"]),
-        (&json!("completed"), &json!("2026-11-22T10:30:00Z"))
+        (&json!("completed"), &json!("2026-11-22T10:30:00.000Z"))
     );
     assert_eq!(screen["scheduled_at"], "2026-11-22T10:30:00Z");
 }

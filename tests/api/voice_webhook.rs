@@ -140,10 +140,10 @@ async fn report_completes_the_screen() {
     let shown = client.screen(screen).await;
     let expected = json!({
         "id": screen, "candidate_id": candidate, "role_id": role, "status": "completed", "scheduled_at": null,
-        "started_at": "2026-11-20T09:24:00Z", "completed_at": "2026-11-20T09:28:10Z", "duration_seconds": 250,
+        "started_at": "2026-11-20T09:24:00.400Z", "completed_at": "2026-11-20T09:28:10.900Z", "duration_seconds": 250,
         "summary": "A conversation of 84.", "result": "passed", "review": null,
         "scores": { "overall": 84, "communication": 81, "experience": 82, "motivation": 83 },
-        "created_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:07Z",
+        "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:07.000Z",
         "transcript": transcript(84),
         "highlights": [{ "text": "I ran the clusters", "turn": 1 }],
         "red_flags": [{ "text": "in March", "turn": 3 }],
@@ -443,7 +443,7 @@ async fn repeated_report_changes_nothing() {
     deliver(&api, &report).await.expect(200);
     let (before, stats, page) =
         (client.screen(screen).await, client.stats(role).await, client.page(candidate).await);
-    for time in ["2026-11-20T09:30:01Z", "2026-11-20T10:00:00Z", "2026-12-20T10:00:00Z"] {
+    for time in ["2026-11-20T09:30:01.000Z", "2026-11-20T10:00:00.000Z", "2026-12-20T10:00:00.000Z"] {
         api.clock.set(time);
         api.dynamodb.take_calls();
         deliver(&api, &report).await.expect(200);

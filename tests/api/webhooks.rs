@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::types::AttributeValue;
 use http::Method;
 use serde_json::{Value, json};
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::config::{AwsAccess, FunctionAccess, Services};
 use shared::id::Id;
 use shared::model::{
@@ -239,7 +239,7 @@ async fn a_rotation_keeps_the_old_keys_for_a_day_and_a_repeated_request_gets_the
     assert!(!format!("{:?}", api.stored_items().await).contains(&new[6..]), "the receipt is encrypted");
     assert_eq!(rotate("b").await.expect(422).string("/code"), "invalid_transition");
     let ping = format!("{PATH}/{id}/ping");
-    for (time, verifies_old) in [("2026-11-21T09:29:59Z", true), ("2026-11-21T09:30:00Z", false)] {
+    for (time, verifies_old) in [("2026-11-21T09:29:59.000Z", true), ("2026-11-21T09:30:00.000Z", false)] {
         api.clock.set(time);
         api.post(&ping, json!({})).await.expect(202);
         api.deliver().await;
@@ -307,7 +307,7 @@ async fn an_endpoint_that_fails_for_days_is_disabled_and_gets_everything_by_a_re
     for _ in 0..8 {
         let delivery = deliveries(&api, id).await.remove(0);
         assert_eq!(delivery["status"], "pending");
-        let next: jiff::Timestamp = delivery["next_attempt_at"].as_str().unwrap().parse().unwrap();
+        let next: Timestamp = delivery["next_attempt_at"].as_str().unwrap().parse().unwrap();
         let before =
             delivery["attempts"].as_array().unwrap().last().unwrap()["at"].as_str().unwrap().to_owned();
         waits.push(next.duration_since(before.parse().unwrap()).as_secs());
@@ -354,15 +354,26 @@ async fn an_endpoint_that_fails_for_days_is_disabled_and_gets_everything_by_a_re
     api.patch(&path, json!({ "status": "enabled" })).await.expect(200);
     api.deliver().await;
     assert_eq!(server.requests().len(), sent, "an endpoint resumes at the end of the feed");
-    api.post(&format!("{path}/replay"), json!({ "after": 0 })).await.expect(202);
+    api.post(&format!("{path}/replay"), json!({ "after": "0" })).await.expect(202);
     let new = write_events(&api, acme(), &[EventType::RolePublished]).await[0].id.to_string();
     api.deliver().await;
     let replayed = server.requests().split_off(sent);
     assert_eq!(replayed.len(), 4);
     assert_eq!(ids(&replayed)[0], new, "what is new comes first");
     assert!(ids(&replayed).contains(&first.as_str()));
-    let expired = api.post(&format!("{path}/replay"), json!({ "after": 99 })).await.expect(410);
-    assert_eq!(expired.string("/code"), "cursor_expired");
+    for beyond in [json!("99"), json!("9999999999999999"), json!(99)] {
+        let expired = api.post(&format!("{path}/replay"), json!({ "after": beyond })).await.expect(410);
+        assert_eq!(expired.string("/code"), "cursor_expired");
+    }
+    for wrong in
+        [json!("x"), json!("-1"), json!("1.0"), json!("latest"), json!("10000000000000000"), json!(0.5)]
+    {
+        let refused = api.post(&format!("{path}/replay"), json!({ "after": wrong })).await.expect(422);
+        let message = "after must be a position of the feed: a string of digits";
+        assert_eq!(refused.body["messages"], json!([message]), "{wrong}");
+    }
+    let position = api.get("/api/v1/events?after=latest").await.expect(200).string("/position").to_owned();
+    api.post(&format!("{path}/replay"), json!({ "after": position })).await.expect(202);
 }
 
 #[tokio::test]

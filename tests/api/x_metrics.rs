@@ -77,14 +77,14 @@ async fn only_metrics_older_than_15_minutes_are_refreshed() {
         }
     };
     post(&api, posting).await.expect(201);
-    read("2026-11-20T09:30:00Z", &["1"]).await;
-    read("2026-11-20T09:45:00Z", &[]).await;
+    read("2026-11-20T09:30:00.000Z", &["1"]).await;
+    read("2026-11-20T09:45:00.000Z", &[]).await;
     post(&api, posting).await.expect(201);
-    read("2026-11-20T09:45:00Z", &["2"]).await;
-    read("2026-11-20T09:45:01Z", &["1"]).await;
-    read("2026-11-20T10:00:01Z", &["2"]).await;
-    read("2026-11-20T10:20:00Z", &["2", "1"]).await;
-    read("2026-11-20T10:35:00Z", &[]).await;
+    read("2026-11-20T09:45:00.000Z", &["2"]).await;
+    read("2026-11-20T09:45:01.000Z", &["1"]).await;
+    read("2026-11-20T10:00:01.000Z", &["2"]).await;
+    read("2026-11-20T10:20:00.000Z", &["2", "1"]).await;
+    read("2026-11-20T10:35:00.000Z", &[]).await;
 }
 
 #[tokio::test]
@@ -126,12 +126,12 @@ async fn both_metric_names_are_read_and_missing_metrics_keep_their_value() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let external_id = post(&api, posting).await.expect(201).string("/external_id").to_owned();
-    let all = json!([3, 7, 1, 9, "2026-11-20T10:30:00Z"]);
+    let all = json!([3, 7, 1, 9, "2026-11-20T10:30:00.000Z"]);
     for (time, x_response, expected) in [
         (
             "10:00",
             json!({ "public_metrics": { "like_count": 1, "retweet_count": 2, "reply_count": 0, "quote_count": 5 } }),
-            json!([1, 2, 0, null, "2026-11-20T10:00:00Z"]),
+            json!([1, 2, 0, null, "2026-11-20T10:00:00.000Z"]),
         ),
         (
             "10:30",
@@ -144,7 +144,7 @@ async fn both_metric_names_are_read_and_missing_metrics_keep_their_value() {
         (
             "11:00",
             json!({ "public_metrics": { "like_count": 2, "repost_count": 8, "reply_count": 1 } }),
-            json!([2, 8, 1, 9, "2026-11-20T11:00:00Z"]),
+            json!([2, 8, 1, 9, "2026-11-20T11:00:00.000Z"]),
         ),
     ] {
         api.clock.set(&format!("2026-11-20T{time}:00Z"));
@@ -172,15 +172,15 @@ async fn a_deleted_post_keeps_its_last_metrics() {
     api.clock.set("2026-11-20T10:00:00Z");
     let [newest, oldest] = history(&api).await.try_into().unwrap();
     assert_eq!((&newest["external_id"], &oldest["external_id"]), (&json!(deleted), &json!(kept)));
-    assert_eq!(metrics(&newest), json!([5, 5, 5, null, "2026-11-20T09:30:00Z"]));
-    assert_eq!(metrics(&oldest), json!([5, 5, 5, null, "2026-11-20T10:00:00Z"]));
+    assert_eq!(metrics(&newest), json!([5, 5, 5, null, "2026-11-20T09:30:00.000Z"]));
+    assert_eq!(metrics(&oldest), json!([5, 5, 5, null, "2026-11-20T10:00:00.000Z"]));
     let before = x.count(READ);
     history(&api).await;
     assert_eq!(x.count(READ), before, "a deleted post is not requested again immediately");
     x.delete_post(&kept);
     api.clock.set("2026-11-20T10:30:00Z");
     let times: Vec<_> = history(&api).await.iter().map(|post| post["metrics_at"].clone()).collect();
-    assert_eq!(times, ["2026-11-20T09:30:00Z", "2026-11-20T10:00:00Z"], "all posts are deleted");
+    assert_eq!(times, ["2026-11-20T09:30:00.000Z", "2026-11-20T10:00:00.000Z"], "all posts are deleted");
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn the_last_metrics_are_shown_with_their_time_when_x_fails() {
         &external_id,
         json!({ "public_metrics": { "like_count": 4, "repost_count": 3, "reply_count": 2 } }),
     );
-    let last_known = json!([4, 3, 2, null, "2026-11-20T09:30:00Z"]);
+    let last_known = json!([4, 3, 2, null, "2026-11-20T09:30:00.000Z"]);
     let [post] = history(&api).await.try_into().unwrap();
     assert_eq!(metrics(&post), last_known);
     let cases = [
@@ -245,7 +245,7 @@ async fn the_last_metrics_are_shown_with_their_time_when_x_fails() {
     connect(&api, Mode::Live, &account(&api, Mode::Live, &keys(&["k1"]), "2026-11-21T09:30:00Z")).await;
     api.clock.set("2026-11-20T11:00:00Z");
     let [post] = history(&api).await.try_into().unwrap();
-    assert_eq!(metrics(&post), json!([4, 3, 2, null, "2026-11-20T11:00:00Z"]));
+    assert_eq!(metrics(&post), json!([4, 3, 2, null, "2026-11-20T11:00:00.000Z"]));
 }
 
 #[tokio::test]
@@ -277,12 +277,12 @@ async fn posted(api: &TestApi, x: &FakeX, number: u64, username: &str, posted_at
 async fn clicks_are_read_for_30_days_and_metrics_for_90_days() {
     let (api, x) = connected_until("2026-11-21T09:30:00Z").await;
     for (number, username, posted_at) in [
-        (1, "acme_jobs", "2026-08-22T09:30:00Z"),
-        (2, "acme_jobs", "2026-08-22T09:30:01Z"),
-        (3, "acme_jobs", "2026-10-21T09:30:00Z"),
-        (4, "acme_jobs", "2026-10-21T09:30:01Z"),
-        (5, "an_earlier_account", "2026-11-20T09:00:00Z"),
-        (6, "acme_jobs", "2026-11-20T09:00:00Z"),
+        (1, "acme_jobs", "2026-08-22T09:30:00.000Z"),
+        (2, "acme_jobs", "2026-08-22T09:30:01.000Z"),
+        (3, "acme_jobs", "2026-10-21T09:30:00.000Z"),
+        (4, "acme_jobs", "2026-10-21T09:30:01.000Z"),
+        (5, "an_earlier_account", "2026-11-20T09:00:00.000Z"),
+        (6, "acme_jobs", "2026-11-20T09:00:00.000Z"),
     ] {
         posted(&api, &x, number, username, posted_at).await;
     }
@@ -304,7 +304,7 @@ async fn clicks_are_read_for_30_days_and_metrics_for_90_days() {
     x.set_metrics("4", json!({ "public_metrics": { "like_count": 40 } }));
     api.clock.set("2026-11-20T10:00:00Z");
     let shown = history(&api).await;
-    assert_eq!(metrics(&shown[2]), json!([40, null, null, 9, "2026-11-20T10:00:00Z"]));
+    assert_eq!(metrics(&shown[2]), json!([40, null, null, 9, "2026-11-20T10:00:00.000Z"]));
     assert_eq!(x.ids(CLICKS), [["6", "4"].as_slice(), &["6"]]);
 
     // Without recent posts, nothing private is asked for; without younger ones, nothing at all.
@@ -321,7 +321,7 @@ async fn clicks_are_read_for_30_days_and_metrics_for_90_days() {
 async fn public_metrics_are_kept_when_x_refuses_the_private_ones() {
     let (api, x) = connected_until("2026-11-21T09:30:00Z").await;
     posted(&api, &x, 1, "acme_jobs", "2026-11-20T09:00:00Z").await;
-    assert_eq!(metrics(&history(&api).await[0]), json!([1, null, null, 9, "2026-11-20T09:30:00Z"]));
+    assert_eq!(metrics(&history(&api).await[0]), json!([1, null, null, 9, "2026-11-20T09:30:00.000Z"]));
     x.set_metrics("1", json!({ "public_metrics": { "like_count": 7 } }));
     for (hour, failure) in
         (10..).zip([problem(403, "Forbidden", "no"), FakeResponse::Html(503), FakeResponse::Close])
@@ -338,7 +338,7 @@ async fn the_old_name_of_the_parameter_is_tried_once() {
     let (api, x) = connected_until("2026-11-21T09:30:00Z").await;
     x.know_only_old_names();
     posted(&api, &x, 1, "acme_jobs", "2026-11-20T09:00:00Z").await;
-    assert_eq!(metrics(&history(&api).await[0]), json!([1, null, null, 9, "2026-11-20T09:30:00Z"]));
+    assert_eq!(metrics(&history(&api).await[0]), json!([1, null, null, 9, "2026-11-20T09:30:00.000Z"]));
     assert_eq!((x.count(READ), x.count(CLICKS)), (2, 2));
 }
 
@@ -379,12 +379,12 @@ async fn the_simulators_metrics_grow_with_time_and_never_fall() {
     let mut before = [0; 4];
     let mut likes = Vec::new();
     for (time, measured_at) in [
-        ("2026-11-20T09:30:00Z", "2026-11-20T09:30:00Z"),
-        ("2026-11-20T09:44:59Z", "2026-11-20T09:30:00Z"),
-        ("2026-11-20T09:45:00Z", "2026-11-20T09:45:00Z"),
-        ("2026-11-20T13:31:00Z", "2026-11-20T13:30:00Z"),
-        ("2026-11-21T09:30:00Z", "2026-11-21T09:30:00Z"),
-        ("2026-12-20T09:30:00Z", "2026-12-20T09:30:00Z"),
+        ("2026-11-20T09:30:00.000Z", "2026-11-20T09:30:00.000Z"),
+        ("2026-11-20T09:44:59.000Z", "2026-11-20T09:30:00.000Z"),
+        ("2026-11-20T09:45:00.000Z", "2026-11-20T09:45:00.000Z"),
+        ("2026-11-20T13:31:00.000Z", "2026-11-20T13:30:00.000Z"),
+        ("2026-11-21T09:30:00.000Z", "2026-11-21T09:30:00.000Z"),
+        ("2026-12-20T09:30:00.000Z", "2026-12-20T09:30:00.000Z"),
     ] {
         api.clock.set(time);
         // The first request of a day also records the use of the key.

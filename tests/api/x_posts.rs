@@ -61,7 +61,7 @@ async fn a_post_is_published_and_returned_with_every_field() {
     let expected = json!({
         "id": posted.number("/id"), "job_posting_id": posting, "style": "professional", "text": text,
         "external_id": "1900000000000000001", "url": "https://x.com/acme_jobs/status/1900000000000000001",
-        "posted_at": "2026-11-20T09:30:00Z", "likes": null, "reposts": null, "replies": null, "link_clicks": null,
+        "posted_at": "2026-11-20T09:30:00.000Z", "likes": null, "reposts": null, "replies": null, "link_clicks": null,
         "metrics_at": null
     });
     assert_eq!(posted.body, expected);
@@ -83,8 +83,8 @@ async fn the_simulator_publishes_nothing_and_returns_the_same_fields() {
             "id": posted.number("/id"), "job_posting_id": posting, "style": "professional",
             "text": posted.string("/text"), "external_id": external_id,
             "url": format!("https://x.example/rolecall_simulator/status/{external_id}"),
-            "posted_at": "2026-11-20T09:30:00Z", "likes": 0, "reposts": 0, "replies": 0, "link_clicks": 0,
-            "metrics_at": "2026-11-20T09:30:00Z"
+            "posted_at": "2026-11-20T09:30:00.000Z", "likes": 0, "reposts": 0, "replies": 0, "link_clicks": 0,
+            "metrics_at": "2026-11-20T09:30:00.000Z"
         })
     );
     let again = post_with(&api, "k", posting).await.expect(201);
@@ -326,7 +326,7 @@ async fn an_uncertain_post_is_reported_and_never_repeated() {
         let actual = history(&api).await;
         assert_eq!((actual.len(), &actual[0]["external_id"]), (1, &Value::Null), "{case}");
         assert_eq!((&actual[0]["url"], &actual[0]["posted_at"]), (&Value::Null, &Value::Null), "{case}");
-        for time in ["2026-11-20T09:30:01Z", "2026-11-20T09:32:00Z", "2026-11-20T13:00:00Z"] {
+        for time in ["2026-11-20T09:30:01.000Z", "2026-11-20T09:32:00.000Z", "2026-11-20T13:00:00.000Z"] {
             api.clock.set(time);
             let again = post_with(&api, "k", posting).await.expect(502);
             assert_eq!(again.body["error"], uncertain.body["error"], "{case} {time}");

@@ -40,9 +40,9 @@ async fn a_token_that_is_about_to_expire_is_refreshed_before_use() {
     let refreshed: &[&str] = &["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"];
     let unchanged: &[&str] = &["POST /2/tweets access-1"];
     for (expires_at, expected) in [
-        ("2026-11-20T09:29:59Z", refreshed),
-        ("2026-11-20T09:31:00Z", refreshed),
-        ("2026-11-20T09:31:01Z", unchanged),
+        ("2026-11-20T09:29:59.000Z", refreshed),
+        ("2026-11-20T09:31:00.000Z", refreshed),
+        ("2026-11-20T09:31:01.000Z", unchanged),
     ] {
         let (api, x) = connected_until(expires_at).await;
         let posting = live_posting(&api).await;
@@ -172,7 +172,7 @@ async fn a_refresh_holds_a_lease_of_twenty_seconds_and_releases_it() {
             .filter(|item| item["sk"]["S"] == "x")
             .map(|item| item["leased_until"].clone())
             .collect();
-        assert_eq!(written, [json!({ "S": "2026-11-20T09:30:20Z" }), json!({ "NULL": true })]);
+        assert_eq!(written, [json!({ "S": "2026-11-20T09:30:20.000Z" }), json!({ "NULL": true })]);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
-use jiff::Timestamp;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, RoleStatus, Slug, Text};
 use shared::store::Transaction;

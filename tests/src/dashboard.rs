@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rolecall_local::event_fixtures;
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::to_second;
 use shared::http::Environment;
 use shared::id::Id;
 use shared::model::{
@@ -85,7 +84,7 @@ pub async fn connect_app_to(
     name: &str,
 ) -> (Grant, Credential) {
     let Environment { store, random, clock, config, .. } = environment;
-    let now = to_second(clock.now());
+    let now = clock.now();
     let id = next_id();
     let expires_at = now.saturating_add(TokenSet::REFRESH_LIFE).expect("a time");
     let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at) };

@@ -1,7 +1,7 @@
 //! Resume files in forms. The content of a suspect form's file is not looked at.
 
 use bytes::Bytes;
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::services::resumes::{CheckedFile, FileError, within_limit};
 

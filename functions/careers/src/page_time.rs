@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::http::RequestContext;
 use shared::id::Id;
 use shared::model::Tenant;

@@ -2,8 +2,8 @@
 
 use shared::http::Parameters;
 
-/// The length of a position in digits.
-const LENGTH: usize = 28;
+/// The length of a position in digits: the milliseconds of a time, and an identifier.
+const LENGTH: usize = 31;
 
 /// Reads the position at which a page of the list begins; `None` if it is missing or malformed.
 pub(crate) fn read(parameters: &Parameters) -> Option<String> {

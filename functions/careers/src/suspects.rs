@@ -2,7 +2,8 @@
 //!
 //! The sender sees the page that every applicant sees.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use shared::clock::Timestamp;
 use shared::http::{Error, Parameters, RequestContext};
 use shared::model::{ApplicationForm, ApplicationLimits, SuspectFile, SuspectForm, SuspectSign, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};

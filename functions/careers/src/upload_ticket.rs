@@ -5,8 +5,9 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
+use shared::clock::Timestamp;
 use shared::http::RequestContext;
 use shared::model::ResumeFile;
 

@@ -325,7 +325,7 @@ fn payloads_are_shown_as_text() {
 
 #[test]
 fn feeds_escape_payloads() {
-    let now = jiff::Timestamp::UNIX_EPOCH;
+    let now = shared::clock::Timestamp::UNIX_EPOCH;
     for text in PAYLOADS.lines() {
         let plain = descriptions::plain(text);
         assert!(!plain.contains("  ") && plain.lines().all(|line| line == line.trim()), "{plain}");

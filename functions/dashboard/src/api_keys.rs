@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{SignedDuration, ToSpan};
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;

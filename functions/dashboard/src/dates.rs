@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use askama::filters::HtmlSafe;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan, Zoned};
+use jiff::{ToSpan, Zoned};
+use shared::clock::Timestamp;
 use shared::http::page::Problem;
 use shared::http::{MemberRequest, Parameters};
 use shared::model::{Day, non_blank};
@@ -94,7 +95,8 @@ impl Zone {
 
     /// When a day begins, and when the next one does; `None` if the time is out of range.
     pub(crate) fn bounds(&self, day: jiff::civil::Date) -> [Option<Timestamp>; 2] {
-        let begins = |day: jiff::civil::Date| Some(day.to_zoned(self.0.clone()).ok()?.timestamp());
+        let begins =
+            |day: jiff::civil::Date| Some(Timestamp::from(day.to_zoned(self.0.clone()).ok()?.timestamp()));
         [begins(day), day.checked_add(1.day()).ok().and_then(begins)]
     }
 
@@ -167,7 +169,7 @@ mod tests {
         }
         assert_eq!(in_utc(&Zone::UTC, "2026-11-20T10:30"), "2026-11-20T10:30:00Z");
         let [from, to] = berlin.bounds(date(2026, 3, 29)).map(|time| time.unwrap().to_string());
-        assert_eq!((&*from, &*to), ("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"));
+        assert_eq!((&*from, &*to), ("2026-03-28T23:00:00.000Z", "2026-03-29T22:00:00.000Z"));
         assert_eq!(berlin.bounds(jiff::civil::Date::MAX)[1], None);
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::Timestamp;
 use jiff::civil::Date;
+use shared::clock::Timestamp;
 use shared::documents::FileKind;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};

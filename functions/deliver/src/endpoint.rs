@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::later;
+use jiff::SignedDuration;
+use shared::clock::{Timestamp, later};
 use shared::model::{
     Attempt, AuditAction, Delivery, DeliveryOrigin, DisabledReason, EndpointProgress, EndpointStatus, Event,
     Replay, Tenant, WebhookEndpoint, WebhookHeaders, retry_after,

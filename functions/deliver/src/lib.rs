@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{AuditActor, EndpointProgress, Tenant};

@@ -6,11 +6,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::http::Error;
 use shared::store::{Confirmation, Confirmed};
 

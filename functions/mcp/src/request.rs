@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput};
 use shared::id::Id;
 use shared::model::{Actor, Organization, Scopes, Tenant};

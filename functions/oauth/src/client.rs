@@ -2,9 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use percent_encoding::percent_decode_str;
 use shared::auth::hash;
+use shared::clock::Timestamp;
 use shared::http::{Error, RequestContext};
 use shared::model::{Client, ClientCredential, SecretMethod};
 use shared::providers::client_document::ClientUrl;

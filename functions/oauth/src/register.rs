@@ -2,9 +2,10 @@
 
 use icu_properties::CodePointSetData;
 use icu_properties::props::DefaultIgnorableCodePoint;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use shared::auth::hash;
+use shared::clock::Timestamp;
 use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
     Client, ClientAuthentication, ClientCredential, ClientName, GrantType, RedirectUri, ResponseType, Scope,

@@ -7,8 +7,8 @@
 //! A provider gets one order for each call. It gets another one only if it has said that it did not make the call, for a
 //! reason that passes, and does not have the call after all.
 
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::later;
+use jiff::SignedDuration;
+use shared::clock::{Timestamp, later};
 use shared::http::Environment;
 use shared::model::{
     CallState, CallingHours, CancelReason, Candidate, Failure, NamedOrganization, Organization, Outcome,

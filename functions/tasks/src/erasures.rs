@@ -3,8 +3,7 @@
 //!
 //! Every step can be repeated. A run that is killed is repeated from the start, and skips what is removed already.
 
-use jiff::Timestamp;
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::id::Id;
 use shared::model::{CallState, ErasedCandidate, ResumeFile, ScreenRecord, ScreenStatus, Tenant};
 use shared::providers::bucket::{Bucket, BucketError, UPLOAD_TIME};

@@ -10,10 +10,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
-use shared::clock::{later, to_second};
+use shared::clock::{Timestamp, later};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{AuditActor, TaskKind};
@@ -108,7 +108,7 @@ async fn run_job(
         return Err("the environment variable VAPI_API_KEY is not set".into());
     }
     let environment = Environment { store: environment.store.metered(), ..environment };
-    let now = to_second(environment.clock.now());
+    let now = environment.clock.now();
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
     let job = Job { environment, ids, now };
     let summary = job.run(&partitions).await;

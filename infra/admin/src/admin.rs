@@ -2,8 +2,7 @@
 
 use std::io;
 
-use jiff::Timestamp;
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::id::{Id, Ids};
 use shared::mac_keys::MacKeys;
 use shared::model::Mode;

@@ -53,7 +53,7 @@ pub(crate) async fn print(
     Ok(())
 }
 
-/// Describes an entry: `2026-11-20T09:30:00Z member:17 candidate.read candidate:18 from 192.0.2.1`.
+/// Describes an entry: `2026-11-20T09:30:00.000Z member:17 candidate.read candidate:18 from 192.0.2.1`.
 fn text(entry: &AuditEntry) -> String {
     let mut words = vec![entry.at.to_string(), entry.actor.term().to_string()];
     words.extend(entry.actor.member.map(|member| format!("(of member:{member})")));

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::id::Id;
 use shared::model::{ConnectionStatus, Day, Mode, Tenant};
 use shared::providers::x::Tokens;

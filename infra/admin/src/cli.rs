@@ -17,7 +17,7 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{

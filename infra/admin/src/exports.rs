@@ -4,10 +4,9 @@ use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
-use shared::clock::to_second;
+use shared::clock::Timestamp;
 use shared::handlers::responses::export::CandidateExport;
 use shared::handlers::responses::posting::Posting;
 use shared::handlers::responses::role::Role;
@@ -179,7 +178,7 @@ async fn export_candidates(
 async fn find_export(admin: &Admin, tenant: Tenant, id: Id) -> Result<Option<CandidateExport>, StoreError> {
     let found = admin.store.find_candidate_data(tenant, id, usize::MAX).await?;
     let Some(data) = found.and_then(MaybeErased::present) else { return Ok(None) };
-    Ok(Some(CandidateExport::of(data, admin.bucket.as_ref(), to_second(admin.clock.now())).await))
+    Ok(Some(CandidateExport::of(data, admin.bucket.as_ref(), admin.clock.now()).await))
 }
 
 /// The pages of a list.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::later;
+use shared::clock::{Timestamp, later};
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};

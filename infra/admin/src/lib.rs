@@ -32,7 +32,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde::Serialize;
-use shared::clock::{Clock, to_second};
+use shared::clock::Clock;
 use shared::id::Ids;
 use shared::mac_keys::MacKeys;
 use shared::model::AuditActor;
@@ -59,7 +59,7 @@ pub async fn run(
     bucket: Option<Bucket>,
     out: &mut impl Write,
 ) -> Result<(), String> {
-    let now = to_second(clock.now());
+    let now = clock.now();
     let ids = Ids::new(clock.clone(), random.clone());
     let origin = AuditOrigin::inside(AuditActor::operator(), clock.clone(), ids.clone());
     let store = store.with_origin(Arc::new(origin));

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use serde::Serialize;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
 use shared::services::membership::{self, KeyDecision};

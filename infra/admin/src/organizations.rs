@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::Serialize;
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::id::Id;
 use shared::model::{
     Country, Email, Mode, NamedOrganization, OrganizationSettings, Plan, ResumeFile, Tenant, TimeZoneName,

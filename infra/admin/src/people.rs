@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use serde::Serialize;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Actor, CandidateRecord, Erasure, ErasureReason, LegalHold, Mode, Tenant};
 use shared::services::erasure::{self, EraseError, Tombstone};

@@ -15,10 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use dynoxide::Database;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use shared::auth::Credential;
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
@@ -154,7 +153,7 @@ async fn an_organization_has_a_slug_in_each_of_its_two_modes() {
         acme,
         json!({
             "id": acme["id"], "name": "Acme Ltd", "slug": "acme-ltd", "test_slug": "acme-ltd-test",
-            "plan": "pro", "suspended": false, "created_at": "2026-11-20T09:30:00Z",
+            "plan": "pro", "suspended": false, "created_at": "2026-11-20T09:30:00.500Z",
         })
     );
     assert_eq!(admin.json(&format!("organization show {}", acme["id"])).await, acme);
@@ -163,7 +162,7 @@ async fn an_organization_has_a_slug_in_each_of_its_two_modes() {
         text,
         format!(
             "id         {}\nname       Acme Ltd\nslug       acme-ltd\ntest slug  acme-ltd-test\nplan       pro\n\
-             status     active\ncreated    2026-11-20T09:30:00Z\n",
+             status     active\ncreated    2026-11-20T09:30:00.500Z\n",
             acme["id"]
         )
     );
@@ -374,9 +373,9 @@ async fn a_key_expires_exactly_on_time() {
     let mut admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan pro").await;
     let created = admin.json(&format!("key create {id} --name Trial --expires-in-days 30")).await;
-    assert_eq!(created["expires_at"], "2026-12-20T09:30:00Z");
+    assert_eq!(created["expires_at"], "2026-12-20T09:30:00.000Z", "keys expire at a whole second");
     let text = admin.output(&format!("key create {id} --name Trial --expires-in-days 1")).await;
-    assert!(text.ends_with("; scopes: default; expires at 2026-11-21T09:30:00Z.\n"), "{text}");
+    assert!(text.ends_with("; scopes: default; expires at 2026-11-21T09:30:00.000Z.\n"), "{text}");
     for (now, state) in [("2026-12-20T09:29:59.9Z", "active"), ("2026-12-20T09:30:00Z", "expired")] {
         admin.now = now.parse().unwrap();
         let admitted = matches!(admin.verdict(key(&created)).await, Verdict::Admitted(_));
@@ -396,14 +395,14 @@ async fn a_revoked_key_stops_working_immediately_and_stays_in_the_list() {
     let two = admin.json(&format!("key create {id} --name Two")).await;
     admin.admission(key(&one)).await;
     let text = admin.output(&format!("key revoke {id} {}", one["id"])).await;
-    assert_eq!(text, format!("The key {}, One, was revoked at 2026-11-20T09:30:00Z.\n", one["id"]));
+    assert_eq!(text, format!("The key {}, One, was revoked at 2026-11-20T09:30:00.500Z.\n", one["id"]));
     assert!(matches!(admin.verdict(key(&one)).await, Verdict::Unknown));
     admin.admission(key(&two)).await;
 
     // Revoking it again changes nothing.
     admin.now = "2026-11-21T00:00:00Z".parse().unwrap();
     let again = admin.json(&format!("key revoke {id} {}", one["id"])).await;
-    assert_eq!(again, json!({ "id": one["id"], "name": "One", "revoked_at": "2026-11-20T09:30:00Z" }));
+    assert_eq!(again, json!({ "id": one["id"], "name": "One", "revoked_at": "2026-11-20T09:30:00.500Z" }));
 
     let mut listed = admin.json(&format!("key list {id}")).await;
     let listed = listed.as_array_mut().unwrap();
@@ -412,17 +411,19 @@ async fn a_revoked_key_stops_working_immediately_and_stays_in_the_list() {
         listed[0],
         json!({
             "id": one["id"], "name": "One", "mode": "live", "scopes": ["roles:read", "roles:write"],
-            "state": "revoked", "created_at": "2026-11-20T09:30:00Z", "expires_at": null,
-            "revoked_at": "2026-11-20T09:30:00Z", "last_used_on": "2026-11-20", "created_by": null,
+            "state": "revoked", "created_at": "2026-11-20T09:30:00.500Z", "expires_at": null,
+            "revoked_at": "2026-11-20T09:30:00.500Z", "last_used_on": "2026-11-20", "created_by": null,
             "networks": "",
         })
     );
     assert_eq!((&listed[1]["state"], &listed[1]["last_used_on"]), (&json!("active"), &json!("2026-11-20")));
     let text = admin.output(&format!("key list {id}")).await;
     assert!(text.starts_with("ID  ") && text.lines().count() == 3, "{text}");
-    assert!(text.contains("  active   2026-11-20T09:30:00Z  -        2026-11-20  default"), "{text}");
+    assert!(text.contains("  active   2026-11-20T09:30:00.500Z  -        2026-11-20  default"), "{text}");
     assert!(
-        text.contains("  revoked  2026-11-20T09:30:00Z  -        2026-11-20  roles:read,roles:write  One"),
+        text.contains(
+            "  revoked  2026-11-20T09:30:00.500Z  -        2026-11-20  roles:read,roles:write  One"
+        ),
         "{text}"
     );
     assert_eq!(admin.output(&format!("key list {id} --mode test")).await, "No keys in this mode.\n");
@@ -594,7 +595,10 @@ async fn channels_are_connected_shown_and_disconnected_without_printing_tokens()
     let live = tenant(id, Mode::Live);
     let found = admin.store.get_channels(live, shared::model::Day::of(admin.now)).await.unwrap();
     let (x, whatsapp) = (found.x.unwrap(), found.whatsapp.unwrap());
-    assert_eq!((x.access.key.as_str(), x.expires_at.to_string().as_str()), ("k1", "2026-11-20T11:30:00Z"));
+    assert_eq!(
+        (x.access.key.as_str(), x.expires_at.to_string().as_str()),
+        ("k1", "2026-11-20T11:30:00.500Z")
+    );
     let decrypted = shared::services::accounts::whatsapp_token(
         live,
         &whatsapp,
@@ -905,7 +909,7 @@ async fn creating_a_member_prints_a_link_once() {
         "{text}"
     );
     assert!(
-        text.contains("It works once and expires at 2026-11-27T09:30:00Z. Ada Lovelace is the owner "),
+        text.contains("It works once and expires at 2026-11-27T09:30:00.500Z. Ada Lovelace is the owner "),
         "{text}"
     );
 
@@ -914,7 +918,7 @@ async fn creating_a_member_prints_a_link_once() {
         created,
         json!({
             "id": created["id"], "organization_id": id, "name": "Ada Lovelace", "email": "jo@acme.example",
-            "role": "member", "link": created["link"], "link_expires_at": "2026-11-27T09:30:00Z",
+            "role": "member", "link": created["link"], "link_expires_at": "2026-11-27T09:30:00.500Z",
         })
     );
     for taken in ["ada@acme.example", "JO@acme.example"] {
@@ -930,7 +934,7 @@ async fn creating_a_member_prints_a_link_once() {
         listed[0],
         json!({
             "id": created["id"], "name": "Ada Lovelace", "email": "jo@acme.example", "role": "member",
-            "state": "invited", "created_at": "2026-11-20T09:30:00Z",
+            "state": "invited", "created_at": "2026-11-20T09:30:00.500Z",
         })
     );
     let table = admin.output(&format!("member list {id}")).await;
@@ -951,7 +955,7 @@ async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_i
     let line = format!("member link {id} {} {at}", created["id"]);
     let again = admin.json(&line).await;
     assert_ne!(again["link"], created["link"]);
-    assert_eq!(again["link_expires_at"], "2026-11-27T09:30:00Z");
+    assert_eq!(again["link_expires_at"], "2026-11-27T09:30:00.500Z");
     let (organization, member) = (Id::new(id).unwrap(), created["id"].as_u64().and_then(Id::new).unwrap());
     let hash = |link: &Value| {
         let token = link.as_str().unwrap().split_once("token=").unwrap().1;
@@ -967,7 +971,7 @@ async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_i
     transaction.replace_member(&stored, &active).unwrap();
     admin.store.commit(transaction).await.unwrap();
     assert_eq!(admin.json(&format!("member list {id}")).await[0]["state"], "active");
-    assert_eq!(admin.json(&line).await["link_expires_at"], "2026-11-21T09:30:00Z");
+    assert_eq!(admin.json(&line).await["link_expires_at"], "2026-11-21T09:30:00.500Z");
 }
 
 #[tokio::test]
@@ -1047,7 +1051,7 @@ async fn the_audit_log_is_printed_as_text_or_json() {
         lines.sort_unstable();
         lines
     };
-    let line = |rest: &str| format!("2026-11-20T09:30:00Z operator {rest}");
+    let line = |rest: &str| format!("2026-11-20T09:30:00.500Z operator {rest}");
     assert_eq!(
         lines("").await,
         [
@@ -1073,7 +1077,7 @@ async fn the_audit_log_is_printed_as_text_or_json() {
     assert!(json["id"].take().is_u64());
     let operator = json!({ "type": "operator", "id": null, "member": null });
     let expected = json!({
-        "id": null, "at": "2026-11-20T09:30:00Z", "actor": operator, "action": "organization.resumed",
+        "id": null, "at": "2026-11-20T09:30:00.500Z", "actor": operator, "action": "organization.resumed",
         "target": null, "shown": null, "network": null,
     });
     assert_eq!(json, expected);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use serde::Serialize;
+use shared::clock::Timestamp;
 use shared::handlers::responses::webhook::{self, Delivery};
 use shared::id::Id;
 use shared::model::{AuditAction, DisabledReason, Tenant, WebhookEndpoint};

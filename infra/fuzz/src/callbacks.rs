@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use jiff::Timestamp;
 use rolecall_local::demo;
+use shared::clock::Timestamp;
 use shared::config::{Config, Edge, Services, VapiAccess};
 use shared::model::{Excerpt, Report, VoiceProvider};
 use shared::providers::Providers;

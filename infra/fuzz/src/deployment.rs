@@ -2,12 +2,11 @@
 
 use std::future::ready;
 
-use jiff::Timestamp;
 use rolecall_local::functions;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::template::Template;
 use rolecall_local::{demo, event_fixtures};
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::model::PasswordCost;

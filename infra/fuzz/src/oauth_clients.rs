@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use jiff::Timestamp;
 use oauth::client::parse_document;
+use shared::clock::Timestamp;
 use shared::model::{Client, ClientCredential, RedirectUri};
 use shared::providers::client_document::ClientUrl;
 use shared::providers::public_address::is_public;

@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use jiff::Timestamp;
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::to_second;
+use shared::clock::Timestamp;
 use shared::config::DemoLogin;
 use shared::http::Environment;
 use shared::id::Id;
@@ -148,7 +147,7 @@ impl Demo {
     /// Creates the organization, its keys and its member, unless they already exist. With `has_company`, a new
     /// organization begins with the demo company. If that was interrupted, it begins again.
     async fn create(&self, environment: &Environment, has_company: bool) -> Result<(), String> {
-        let (store, now) = (&environment.store, to_second(environment.clock.now()));
+        let (store, now) = (&environment.store, environment.clock.now());
         let live = self.tenant(Mode::Live)?;
         let is_new = store.find_organization(live).await.map_err(|error| error.to_string())?.is_none();
         if is_new {

@@ -5,9 +5,8 @@
 
 use std::error::Error;
 
-use jiff::Timestamp;
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::to_second;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
     Actor, ActorKind, Analysis, ApplicationForm, Audience, CandidateRecord, Client, ClientCredential, Code,
@@ -36,7 +35,7 @@ const VERIFIER: &str = "recorded-verifier-of-forty-three-characters-x";
 
 /// Creates all records, in the live mode of the first demo organization.
 pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
-    let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now: to_second(now) };
+    let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now };
     fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
     fixtures.create_webhook_endpoints().await?;

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
@@ -19,7 +18,7 @@ use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::model::{Day, Mode, PasswordCost};

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderValue, Method, Request, Response};
-use jiff::Timestamp;
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, RequestExt};
 use proptest::prelude::*;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::template::TemplateRoute;
 use serde_json::{Value, json};
-use shared::clock::Clock;
+use shared::clock::{Clock, Timestamp};
 use shared::random::Random;
 
 /// A function that responds with the request it received. `/panic` panics, `/cookies` sets two cookies, `/bytes` responds

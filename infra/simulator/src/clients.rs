@@ -592,7 +592,7 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
             post("", "channels/x/post".into(), json!({ "job_posting_id": posting, "style": "casual" }))
         }
         (28, Some(_), Some(candidate)) => {
-            let (purpose, obtained_at) = ("recording", "2026-11-02T09:00:00Z");
+            let (purpose, obtained_at) = ("recording", "2026-11-02T09:00:00.000Z");
             let body = json!({ "purpose": purpose, "granted": random.bool(), "obtained_at": obtained_at, "wording": word });
             post("", format!("candidates/{candidate}/consents"), body)
         }

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::clients::{Clients, DAILY_QUOTA, Known, Tenant, is_erasure};
 use crate::contents::Item;
+use shared::clock::Timestamp;
 
 /// The entries of the search index end with this number minus the candidate's.
 const LAST_ID: u64 = (1 << 53) - 1;
 
 /// Returns the invariants of all items that do not hold now.
 pub(crate) fn broken(all: &[Arc<Item>], now: Timestamp, clients: &Clients) -> Vec<String> {
-    let mut broken = late_tasks(all, now.as_second());
+    let mut broken = late_tasks(all, now.as_millisecond());
     for tenant in &clients.tenants {
         let mut items = Items { tenant, partitions: BTreeMap::new(), broken: Vec::new() };
         for item in all {
@@ -42,7 +42,7 @@ fn late_tasks(all: &[Arc<Item>], now: i64) -> Vec<String> {
     let tasks = tasks.filter(|item| text(item, "pk").starts_with("TASK#")).map(|item| text(item, "sk"));
     let is_late = |task: &&str| {
         let due: i64 = task.split('#').nth(3).and_then(|due| due.parse().ok()).unwrap_or(0);
-        due < now - 60
+        due < now - 60_000
     };
     tasks.filter(is_late).map(|task| format!("the task {task} was not done")).collect()
 }

@@ -1,6 +1,6 @@
 //! The kinds of runs.
 
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 
 /// The times when runs begin: at 9:30, or a minute before midnight.
 const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];

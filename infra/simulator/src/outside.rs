@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::demo;
 use rolecall_local::gateway::Gateway;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::config::{Addresses, Services, VapiAccess, XAccess};
 use shared::model::WebhookHeaders;
 use shared::providers::client::{self, RequestError, Sent};

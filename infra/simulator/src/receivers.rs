@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use rolecall_local::demo::DEMOS;
 use rolecall_local::event_fixtures;
+use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Mode, Tenant, WebhookHeaders, WebhookKeys};
 use shared::random::Random;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::Clock;
+use jiff::SignedDuration;
+use shared::clock::{Clock, Timestamp};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 

@@ -20,11 +20,10 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::base62;
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::mac_keys::MacKeys;
 use crate::model::{GateHash, Mode, Networks, Scopes, Tenant};

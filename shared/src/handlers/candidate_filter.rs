@@ -28,7 +28,8 @@ input! {
         /// Returns only candidates with all of these words. Each must begin a word of the name, the part of the e-mail
         /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
         /// lower case, accents and punctuation don't matter. The people with exactly the rarest of these words come first,
-        /// then the others by the word that begins with it. A page may be empty while `next_cursor` is set.
+        /// then the others by the word that begins with it. A page reads at most 300 entries of the
+        /// index, so it may be empty while `next_cursor` is set.
         q: optional SearchQuery,
     }
 }

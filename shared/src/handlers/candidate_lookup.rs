@@ -1,7 +1,6 @@
 //! The candidate of a request.
 
-use jiff::Timestamp;
-
+use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Error, Input};
 use crate::id::Id;
 use crate::model::{CandidateRecord, Role};

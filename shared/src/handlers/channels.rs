@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use futures_util::future::join;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::x_posts::account;
+use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Error, Reply};
 use crate::model::{ChannelStatus, ConnectionStatus, Day, WhatsAppConnection, XConnection};
 use crate::providers::whatsapp::Health;

@@ -2,9 +2,9 @@
 
 use super::responses::consent::Consent;
 use crate::http::{Added, ApiRequest, Error, Reply, Visible, input};
+use crate::clock::Timestamp;
 use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
 use crate::services::Author;
-use jiff::Timestamp;
 
 use super::candidate_lookup::find;
 

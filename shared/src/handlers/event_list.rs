@@ -1,55 +1,71 @@
 //! The change feed.
 
+use jiff::SignedDuration;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::http::{ApiRequest, Error, Reply, Unversioned, input};
+use crate::clock::later;
+use crate::http::{ApiRequest, Error, Feed, Reply, input};
 use crate::model::schema::{integer, string};
-use crate::model::{Event, EventType, Scalar, Value};
+use crate::model::{Event, EventType, FeedPosition, Scalar, Value};
 use crate::store::EventPage;
 
-/// The maximum number of events of a page, and of events that are read for it.
+/// The maximum number of events of a page, and of events that one query reads.
 const MOST: u32 = 1_000;
 /// The number of events of a page if the request does not say.
 const DEFAULT: u32 = 100;
+/// The number of events after which a page without any event of the type ends.
+const MOST_EXAMINED: usize = 10_000;
+/// How far back the recent changes go.
+const RECENT: SignedDuration = SignedDuration::from_hours(24);
 
 input! {
     /// The part of the feed to return.
     pub struct EventFilter {
-        /// Returns the events after this position: the `next_cursor` of the previous page, or the `seq` of an event. `latest` is
+        /// Returns the events after this position: the `position` of the previous page, or the `seq` of an event. `latest` is
         /// the end of the feed. Without it, the list begins with the oldest event that is kept.
-        after: optional Position,
-        /// Returns only events of this type. Up to 1,000 events are read for a page, so it may be short or empty although more
-        /// follow.
+        after: optional Place,
+        /// Another name of `after`, for programs that read lists.
+        cursor: optional Place,
+        /// Returns only events of this type. A page reads on until it has one. After 10,000 others it ends, and may then be
+        /// empty although more follow.
         r#type: optional EventType,
         /// The maximum number of events.
         limit: optional Limit = Limit(DEFAULT),
     }
 }
 
-/// A position in the feed.
-enum Position {
-    Latest,
-    After(u64),
+input! {
+    /// The part of the feed to return to somebody who asks what is new.
+    pub struct RecentFilter {
+        /// Returns the events after this position. Without it, the list begins with those of the last 24 hours.
+        after: optional Place,
+        /// Returns only events of this type.
+        r#type: optional EventType,
+        /// The maximum number of events.
+        limit: optional Limit = Limit(DEFAULT),
+    }
 }
 
-impl Value for Position {
+/// A place in the feed.
+enum Place {
+    /// What programs send that go on after the last page of a list.
+    Blank,
+    Latest,
+    After(FeedPosition),
+}
+
+impl Value for Place {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let word = match scalar {
-            Scalar::Word(word) | Scalar::Number(word) => word,
-            Scalar::Text(text) => text.as_str(),
-            _ => "",
+        let place = match scalar {
+            Scalar::Word(word) if word.trim().is_empty() => Ok(Some(Self::Blank)),
+            Scalar::Text(text) if text.trim().is_empty() => Ok(Some(Self::Blank)),
+            Scalar::Word("latest") => Ok(Some(Self::Latest)),
+            Scalar::Text(text) if text == "latest" => Ok(Some(Self::Latest)),
+            scalar => FeedPosition::read(scalar).map(|position| position.map(Self::After)),
         };
-        let position = match word {
-            _ if scalar.is_blank() => return Ok(None),
-            "latest" => Some(Self::Latest),
-            word if (1..=16).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) => {
-                word.parse().ok().map(Self::After)
-            }
-            _ => None,
-        };
-        position.map(Some).ok_or_else(|| "must be the next_cursor of a page, a seq or latest".to_owned())
+        place.map_err(|_| "must be a position, a string of digits, or latest".to_owned())
     }
 
     fn schema() -> RefOr<Schema> {
@@ -75,8 +91,10 @@ impl Value for Limit {
 pub struct Events {
     /// The events, oldest first.
     data: Vec<Event>,
-    /// The `seq` of the last event that was read. Send it as `after` to get the next events.
-    next_cursor: String,
+    /// The `position` while more events follow now, otherwise `null`.
+    next_cursor: Option<String>,
+    /// The `seq` of the last event that was read, or `0`. Keep it, and send it as `after` to get the next events.
+    position: String,
     /// Whether more events follow now.
     has_more: bool,
 }
@@ -86,17 +104,62 @@ pub struct Events {
 /// # Errors
 ///
 /// - `cursor_expired`: the event after `after` is no longer kept, or the feed does not reach `after`.
-pub async fn list(request: ApiRequest<EventFilter>) -> Result<Reply<Unversioned<Events>>, Error> {
-    let EventFilter { after, r#type: kind, limit: Limit(limit) } = request.input()?;
+pub async fn list(request: ApiRequest<EventFilter>) -> Result<Reply<Feed<Events>>, Error> {
+    let EventFilter { after, cursor, r#type: kind, limit } = request.input()?;
+    if after.is_some() && cursor.is_some() {
+        return Err(Error::Validation(vec!["cursor can't be combined with after".to_owned()]));
+    }
+    page(&request, after.or(cursor), Event::KEPT, kind, limit).await
+}
+
+/// The same, but from the last 24 hours on, if there is no position.
+///
+/// # Errors
+///
+/// - `cursor_expired`: the event after `after` is no longer kept, or the feed does not reach `after`.
+pub async fn list_recent(request: ApiRequest<RecentFilter>) -> Result<Reply<Feed<Events>>, Error> {
+    let RecentFilter { after, r#type: kind, limit } = request.input()?;
+    page(&request, after, RECENT, kind, limit).await
+}
+
+/// The events after a place, or without one those of the last `period`.
+async fn page<I>(
+    request: &ApiRequest<I>,
+    place: Option<Place>,
+    period: SignedDuration,
+    kind: Option<EventType>,
+    Limit(limit): Limit,
+) -> Result<Reply<Feed<Events>>, Error> {
     let (store, tenant, now) = (request.context.store(), request.tenant(), request.context.now());
     let head = store.get_feed_head(tenant).await?;
-    let after = match after {
-        Some(Position::After(seq)) => seq,
-        Some(Position::Latest) => head.seq,
-        None => store.find_feed_start(tenant, &head, now).await?,
+    let mut after = match place {
+        Some(Place::Blank) => return Err(Error::blank_cursor()),
+        Some(Place::After(FeedPosition(seq))) => seq,
+        Some(Place::Latest) => head.seq,
+        None => {
+            // What was written in the period is what will still be kept at this time.
+            let kept_at = later(now, Event::KEPT.saturating_sub(period));
+            store.find_feed_start(tenant, &head, kept_at).await?
+        }
     };
     let read = if kind.is_some() { MOST } else { limit };
-    let page = store.list_events(tenant, &head, after, read, now).await?.ok_or(Error::CursorExpired)?;
-    let EventPage { events, next, has_more } = page.of_type(kind, limit);
-    Ok(Reply::ok(&Events { data: events, next_cursor: next.to_string(), has_more })?.unversioned())
+    let mut examined = 0;
+    let EventPage { events, next, has_more } = loop {
+        let page = store.list_events(tenant, &head, after, read, now).await?.ok_or(Error::CursorExpired)?;
+        examined += page.events.len();
+        let page = page.of_type(kind, limit);
+        if !page.events.is_empty() || !page.has_more || examined >= MOST_EXAMINED {
+            break page;
+        }
+        after = page.next;
+    };
+    // After the last event, numbers may follow that no event has.
+    let position = if has_more { next } else { head.seq }.to_string();
+    let link = has_more.then(|| request.next_link("after", &position));
+    let next_cursor = has_more.then(|| position.clone());
+    let reply = Reply::ok(&Events { data: events, next_cursor, position, has_more })?.typed();
+    Ok(match link {
+        Some(link) => reply.with("link", link),
+        None => reply,
+    })
 }

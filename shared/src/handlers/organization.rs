@@ -1,11 +1,11 @@
 //! The organization: its plan, limits, usage and settings, and its audit log.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::responses::posting::career_portal_url;
+use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{
@@ -175,8 +175,8 @@ pub struct AuditTarget {
 }
 
 /// Lists what was done in the organization, newest first: sign-ins, reads of people by members and applications, exports,
-/// erasures, and changes to keys, applications, members and settings. Entries are kept for 400 days. A page may have
-/// fewer entries than `limit`, or none, while `next_cursor` is set.
+/// erasures, and changes to keys, applications, members and settings. Entries are kept for 400 days. A page without `actor`
+/// and `action` reads at most 15 days, so it may have fewer entries than `limit`, or none, while `next_cursor` is set.
 pub async fn list_audit_log(
     request: ApiRequest<Listing<AuditLogFilter>>,
 ) -> Result<Reply<Collection<AuditEntry>>, Error> {

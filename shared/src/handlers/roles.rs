@@ -1,8 +1,7 @@
 //! Creating, editing, publishing and closing roles.
 
-use jiff::Timestamp;
-
 use super::responses::role::{Role, RolePatch};
+use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::model::{self, RoleAndPosting, RoleContent, RoleStatus};
 

@@ -1,8 +1,7 @@
 //! Inviting candidates to voice screens, cancelling voice screens, and reviewing their results.
 
-use jiff::Timestamp;
-
 use super::responses::screen::{Screen, ScreenAccess};
+use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{

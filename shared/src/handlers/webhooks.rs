@@ -57,7 +57,7 @@ fn chosen(types: Change<Vec<EventType>>, before: Option<Vec<EventType>>) -> Vec<
 input! {
     /// A position in the feed.
     pub struct ReplayFrom {
-        /// The `seq` after which events are sent again; 0 for all.
+        /// The `position` of the feed after which events are sent again, or the `seq` of an event; `0` for all.
         after: required FeedPosition,
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::responses::posting::public_url;
+use crate::clock::Timestamp;
 use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, RequestContext, input};
 use crate::id::Id;
 use crate::model::{self, Metrics, Organization, RoleStatus, Style, Tenant, XConnection, x_text};

@@ -52,7 +52,9 @@ pub struct Listing<F> {
     cursor: Option<String>,
 }
 
-const DEFAULT_LIMIT: u32 = 25;
+/// The number of items on a page if the request does not say.
+const DEFAULT_LIMIT: u32 = 100;
+
 impl<F: Input> Input for Listing<F> {
     const IS_LIST: bool = true;
 
@@ -256,6 +258,9 @@ impl<F: Input> ApiRequest<Listing<F>> {
     pub fn listing(&self) -> Result<(F, Paging), Error> {
         let Listing { filter, limit, cursor } = self.input()?;
         let open = |cursor: String| {
+            if cursor.trim().is_empty() {
+                return Err(Error::blank_cursor());
+            }
             cursor::open(self.context.signing_keys(), &self.admitted.list(), &cursor)
                 .ok_or_else(|| Error::BadRequest("The cursor is not valid for this list".to_owned()))
         };
@@ -271,7 +276,7 @@ impl<F: Input> ApiRequest<Listing<F>> {
         let seal =
             |position: &String| cursor::seal(self.context.signing_keys(), &self.admitted.list(), position);
         let next_cursor = listed.next.as_ref().map(seal);
-        let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
+        let link = next_cursor.as_ref().map(|cursor| self.next_link("cursor", cursor));
         let shown = listed.items.len();
         let reply = Reply::ok(&List { data: listed.items.into_iter().map(show).collect(), next_cursor })?
             .typed()
@@ -281,15 +286,18 @@ impl<F: Input> ApiRequest<Listing<F>> {
             None => reply,
         })
     }
+}
 
-    fn next_link(&self, cursor: &str) -> String {
+impl<I> ApiRequest<I> {
+    /// The link to the next page (RFC 8288), whose place `parameter` names. The other parameters stay.
+    pub(crate) fn next_link(&self, parameter: &str, place: &str) -> String {
         let path = utf8_percent_encode(self.context.path(), PATH);
-        let kept = self.context.query_parameters().filter(|(name, _)| *name != "cursor");
+        let kept = self.context.query_parameters().filter(|(name, _)| !["cursor", parameter].contains(name));
         let mut kept: Vec<_> =
             kept.map(|(name, value)| format!("{name}={}&", utf8_percent_encode(value, QUERY))).collect();
         // The gateway passes the parameters in no particular order.
         kept.sort_unstable();
-        let query = format!("{}cursor={cursor}", kept.concat());
+        let query = format!("{}{parameter}={place}", kept.concat());
         format!("<{}{path}?{query}>; rel=\"next\"", self.context.base_url())
     }
 }

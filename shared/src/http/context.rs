@@ -3,7 +3,6 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::{HeaderMap, Method};
 use lambda_http::{Request, RequestExt};
@@ -12,7 +11,7 @@ use super::envelope::{Envelope, gateway_context};
 use super::multipart::{self, SubmittedForm};
 use super::parameters::Parameters;
 use super::{Environment, Error, KnownHolders, headers};
-use crate::clock::to_second;
+use crate::clock::Timestamp;
 use crate::config::Edge;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
@@ -188,9 +187,9 @@ impl RequestContext {
         &self.store
     }
 
-    /// The time of the request in whole seconds, the precision of all times in the API.
-    pub fn now(&self) -> Timestamp {
-        to_second(self.received_at)
+    /// The time of the request.
+    pub const fn now(&self) -> Timestamp {
+        self.received_at
     }
 
     /// A security notice about something that the request does.

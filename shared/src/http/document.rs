@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jiff::Timestamp;
 use lambda_http::http::Method;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use super::envelope::{Envelope, Trace};
 use super::route_table::RouteTable;
 use super::{Error, Output, Reply, ReplyFormat, headers};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::Edge;
 
 /// A request for a document.

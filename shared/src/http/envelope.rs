@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{HeaderName, HeaderValue, SET_COOKIE};
@@ -12,6 +11,7 @@ use tracing::Level;
 
 use super::delivery::{Delivery, Outgoing};
 use super::{Error, Reply, ReplyFormat, headers, page, route_table};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Audience, AuditActor, Tenant};
 use crate::store::{AuditOrigin, DatabaseUse};

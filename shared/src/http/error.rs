@@ -180,6 +180,13 @@ impl Error {
         matches!(self, Self::Commit(CommitError::Stale | CommitError::RoleChanged | CommitError::InFlight))
     }
 
+    /// 400 for a blank cursor, as programs send it after the last page.
+    pub(crate) fn blank_cursor() -> Self {
+        let sentence =
+            "The cursor is blank; leave it out for the first page. A list has ended when next_cursor is null";
+        Self::BadRequest(sentence.to_owned())
+    }
+
     /// 405 for a path with these methods, or 404 for a path without any. HEAD is allowed wherever GET is.
     pub fn of_unknown_route<'m>(methods: impl Iterator<Item = &'m str>) -> Self {
         let mut methods: BTreeSet<_> = methods.collect();

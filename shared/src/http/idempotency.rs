@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{Timestamp, ToSpan};
+use jiff::ToSpan;
 use sha2::{Digest, Sha256};
 
 use super::context::RequestContext;
 use super::{Error, HandlerCall, Reply, SentInput};
+use crate::clock::Timestamp;
 use crate::model::{Actor, Scopes, Tenant};
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 

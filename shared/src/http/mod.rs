@@ -54,8 +54,8 @@ pub use page_request::PageRequest;
 pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};
 pub use reply::{
-    Accepted, Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned,
-    entity_tag,
+    Accepted, Added, Collection, Created, CreatedTogether, Feed, Html, Output, Reply, ReplyFormat,
+    Unversioned, entity_tag,
 };
 pub use return_path::return_to;
 pub use route::{Access, Route, Row};

@@ -54,6 +54,15 @@ impl<O: Resource> Output for Unversioned<O> {
     type Body = O;
 }
 
+/// A part of the change feed.
+pub struct Feed<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Feed<O> {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["link"];
+    type Body = O;
+}
+
 /// A page of a list.
 pub struct Collection<T>(PhantomData<T>);
 
@@ -350,7 +359,7 @@ impl<O> Reply<O> {
         self.created(url).typed()
     }
 
-    pub(super) fn typed<P>(self) -> Reply<P> {
+    pub(crate) fn typed<P>(self) -> Reply<P> {
         let Self {
             status,
             headers,

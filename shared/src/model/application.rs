@@ -2,7 +2,6 @@
 
 use std::ops::Not;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +9,7 @@ use super::offered::Offered;
 use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use super::{Lines, Role, RoleStatus, Source, Title};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// The reason for a rejection.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
@@ -11,6 +11,7 @@ use utoipa::openapi::schema::Schema;
 use super::schema::string;
 use super::string_enum::string_enum;
 use super::{Actor, ActorKind, Scalar, Value};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 macro_rules! audit_actions {

@@ -1,6 +1,5 @@
 //! Candidates: people, their applications, and the stage that follows from these.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
@@ -13,6 +12,7 @@ use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::{CancelReason, Screen, ScreenStatus};
 use super::{Source, Tags, Text};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// A candidate's name.

@@ -1,9 +1,9 @@
 //! Career sites: how an organization presents itself to candidates.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Accent, Lines, LogoHash, Mode, Slug, Tenant, Text, WebAddress};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// A paragraph about the organization.

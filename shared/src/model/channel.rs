@@ -1,10 +1,10 @@
 //! Channels: the accounts that an organization has connected, and the posts made through them.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::x_text::Style;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::token_encryption::EncryptedToken;
 

@@ -1,11 +1,11 @@
 //! Consents: what candidates have agreed to, and what they have withdrawn.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
 use super::{Actor, Lines};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 string_enum! {

@@ -1,11 +1,12 @@
 //! Days of the quota: dates in UTC.
 
+use crate::clock::Timestamp;
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
 /// A date in UTC. The daily limit of a plan resets at the start of each day.
@@ -39,7 +40,7 @@ impl Day {
     /// The start of the next day, when the quota resets.
     pub fn end(self) -> Timestamp {
         let next = self.0.checked_add(1.day()).unwrap_or(Date::MAX);
-        next.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |midnight| midnight.timestamp())
+        next.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |midnight| midnight.timestamp().into())
     }
 
     /// The number of seconds from `now` until the end of the day, rounded up. It is 0 only once the day has ended.

@@ -1,11 +1,11 @@
 //! Erasures of candidates.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
 use super::{Actor, ActorId, ApplicationStatus, CandidateRecord, Resume, ResumeFile, Stage};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 string_enum! {

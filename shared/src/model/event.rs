@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema, Type};
@@ -13,6 +13,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::schema::{integer, string};
 use super::string_enum::string_enum;
 use super::{AuditActor, AuditActorKind, Mode};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 string_enum! {
@@ -148,6 +149,33 @@ event_types! {
     OrganizationResumed = "organization.resumed", "The suspension of the organization ended.", [];
     ApplicationResubmitted = "application.resubmitted", "A candidate applied again for the role, on the career page.", ["candidate_id", "role_id"];
     ApplicationUpdated = "application.updated", "Fields of an application were changed.", ["candidate_id", "role_id"];
+}
+
+/// Declares the names in the data of events: the name, the JSON type of its value, and what it says.
+macro_rules! data_names {
+    ($($name:literal: $kind:literal, $description:literal;)+) => {
+        /// The names that the data of events may have, with the JSON type of the value and what it says.
+        pub const DATA_NAMES: &[(&str, &str, &str)] = &[$(($name, $kind, $description)),+];
+    };
+}
+
+data_names! {
+    "candidate_id": "integer", "The candidate.";
+    "role_id": "integer", "The role.";
+    "job_posting_id": "integer", "The job posting.";
+    "consent_id": "integer", "The consent.";
+    "replaces": "integer", "The API key that the new one replaces. Missing if it replaces none.";
+    "from": "string", "The stage, the status or the role of a member before.";
+    "to": "string", "The stage, the status, the role of a member or the plan now.";
+    "stage": "string", "The stage.";
+    "status": "string", "The status.";
+    "result": "string", "The result of a voice screen. Missing if it has none.";
+    "reason": "string", "Why a candidate was erased, a voice screen cancelled or a webhook endpoint disabled.";
+    "purpose": "string", "What a consent is for.";
+    "channel": "string", "The channel, such as `x`.";
+    "role": "string", "The role of a member.";
+    "granted": "boolean", "Whether a consent was given.";
+    "published": "boolean", "Whether a job posting is published.";
 }
 
 /// What an event is about.
@@ -307,6 +335,8 @@ impl Event {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -318,6 +348,14 @@ mod tests {
             assert!(last.ends_with("ed") || ["set"].contains(&last), "{kind:?}");
             assert!(kind.description().ends_with('.'), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn every_name_in_data_has_one_type() {
+        let used: BTreeSet<_> = EventType::ALL.iter().flat_map(|kind| kind.data()).copied().collect();
+        let declared: Vec<_> = DATA_NAMES.iter().map(|(name, ..)| *name).collect();
+        assert_eq!(declared.iter().copied().collect::<BTreeSet<_>>(), used);
+        assert_eq!(declared.len(), used.len());
     }
 
     #[test]

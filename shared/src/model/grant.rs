@@ -4,14 +4,14 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::string_enum::string_enum;
 use super::{Audience, Day, GateHash, RedirectUri, Scopes, Text, WebAddress};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 
 /// The name of a client.

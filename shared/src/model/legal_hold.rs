@@ -1,10 +1,10 @@
 //! Legal holds on candidates, which forbid their erasure.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Actor, Lines};
+use crate::clock::Timestamp;
 
 /// The reason for a legal hold.
 pub type HoldReason = Lines<500>;

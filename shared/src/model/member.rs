@@ -1,10 +1,11 @@
 //! Members: the people in an organization who sign in to the dashboard.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::{Email, Name, Passkeys, PasswordHash, SecondFactor, TimeZoneName};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 string_enum! {

@@ -92,7 +92,9 @@ pub use country_zones::CallingHours;
 pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
-pub use event::{Change, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType};
+pub use event::{
+    Change, DATA_NAMES, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType,
+};
 pub use evidence::Evidence;
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;

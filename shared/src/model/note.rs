@@ -1,9 +1,9 @@
 //! Notes that recruiters write about candidates.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, Lines};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// The text of a note.

@@ -1,10 +1,10 @@
 //! What submitted forms offer to a candidate's data.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::consent::ConsentPurpose;
 use super::phone::Phone;
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// What forms with a known e-mail address brought. Anyone can enter an address, so it waits until a member accepts or

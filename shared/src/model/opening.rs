@@ -1,10 +1,10 @@
 //! Openings: published postings of open roles, as the career pages list them.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::role::{Department, EmploymentType, Location, RemotePolicy, SalaryRange, Title};
 use super::{Country, Posting, Role, RoleStatus, Slug};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// How the career pages show a posting.

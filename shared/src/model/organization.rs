@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::index_form::IndexForm;
 use super::string_enum::string_enum;
 use super::{Country, Email, MemberRole, Slug, Text, TimeZoneName};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 string_enum! {

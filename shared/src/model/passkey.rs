@@ -1,9 +1,9 @@
 //! Passkeys: key pairs on members' devices, with which they sign in without a password.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Name;
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// A passkey of a member.

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
 use super::{Role, Slug};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// The content of a posting as given. A missing title or description follows the role.

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::text::grouped;
 use super::{CandidateRecord, Stage};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 
 /// A number of days from 30 to 3,650.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::text::grouped;
 use super::{Country, Currency, Lines, Slug, Text};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// The title of a role or posting.

@@ -1,6 +1,6 @@
 //! Voice screens: AI interviews by telephone, from the invitation to the result.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use super::text::Lines;
 use super::turn::Turn;
-use crate::clock::{later, to_second};
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 
 /// How long after its scheduled time a call may still be made.
@@ -440,11 +440,11 @@ impl ScreenRecord {
         record.task_due = None;
         let may_have_call = record.may_have_call();
         let screen = &mut record.screen;
-        screen.started_at = report.started_at.map(to_second).or(screen.started_at);
+        screen.started_at = report.started_at.or(screen.started_at);
         match report.outcome {
             Outcome::Completed => {
-                let ended_at = report.ended_at.map(to_second);
-                let span = screen.started_at.zip(ended_at).map(|(start, end)| end.duration_since(start));
+                let span =
+                    screen.started_at.zip(report.ended_at).map(|(start, end)| end.duration_since(start));
                 let last_turn = report.transcript.iter().map(|turn| i64::from(turn.at_seconds)).max();
                 let length = span.unwrap_or(SignedDuration::from_secs(last_turn.unwrap_or(0)));
                 let analysis = if Evidence::of(&report.transcript).allows_scores(length) {
@@ -454,7 +454,7 @@ impl ScreenRecord {
                 };
                 screen.status = ScreenStatus::Completed;
                 // The end may be in the future if the provider's clock is ahead or the conversation is simulated.
-                screen.completed_at = Some(ended_at.unwrap_or(now).min(now));
+                screen.completed_at = Some(report.ended_at.unwrap_or(now).min(now));
                 screen.duration_seconds = span.and_then(|span| u64::try_from(span.as_secs()).ok());
                 screen.summary = analysis.summary;
                 screen.scores = analysis.scores;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use totp_rs::{Builder, Totp};
 
 use super::Email;
+use crate::clock::Timestamp;
 use crate::random::Random;
 use crate::token_encryption::EncryptedToken;
 

@@ -1,9 +1,9 @@
 //! Security notices: what has happened to a member's account. The member sees them at the next sign-in.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Device, MemberRole, Name};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// Something that has happened to a member's account.

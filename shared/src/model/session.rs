@@ -1,10 +1,10 @@
 //! Sessions of members in their browsers.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{Member, Mode};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 
 /// The browser and the network that a session was begun from.

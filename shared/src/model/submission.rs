@@ -1,6 +1,5 @@
 //! Submissions: the application forms that were sent on the career page, and what they change.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::application::Notes;
@@ -10,6 +9,7 @@ use super::contact::{Email, WebAddress};
 use super::offered::{Offered, OfferedConsent};
 use super::phone::{Phone, TypedPhone};
 use super::{Application, Profile, Resume, ResumeFile};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// What an applicant entered in the form on the career page.

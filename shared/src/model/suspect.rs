@@ -1,12 +1,12 @@
 //! Suspect forms: application forms that a program may have sent. They are kept apart until a member accepts or discards
 //! them.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::{ApplicationForm, SuspectFile};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 
 string_enum! {

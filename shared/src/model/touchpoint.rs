@@ -1,6 +1,5 @@
 //! Touchpoints: the entries in a candidate's history.
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,6 +10,7 @@ use super::consent::{Consent, ConsentPurpose};
 use super::resume::Resume;
 use super::screen::{CancelReason, ReviewDecision, ScreenResult};
 use super::{Actor, Source};
+use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// The kind of a touchpoint, with its details.

@@ -6,7 +6,6 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
@@ -14,7 +13,7 @@ use utoipa::openapi::schema::{KnownFormat, Schema};
 
 use super::schema::formatted;
 use super::text::non_blank;
-use crate::clock::to_second;
+use crate::clock::Timestamp;
 
 /// A JSON scalar or a query parameter.
 #[derive(Debug)]
@@ -107,8 +106,8 @@ impl Value for Date {
 impl Value for Timestamp {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let Some(text) = text(scalar)? else { return Ok(None) };
-        let time = is_date_time(text).then(|| text.parse().ok()).flatten().map(to_second);
-        time.map(Some).ok_or_else(|| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
+        let time = is_date_time(text).then(|| text.parse().ok()).flatten();
+        time.map(Some).ok_or_else(|| "must be a time, such as 2026-11-20T09:30:00.000Z".to_owned())
     }
 
     fn schema() -> RefOr<Schema> {

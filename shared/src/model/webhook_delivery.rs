@@ -1,12 +1,12 @@
 //! Deliveries of events to webhook endpoints: their attempts, and when the next one is due.
 
+use jiff::SignedDuration;
 use jiff::fmt::rfc2822::DateTimeParser;
-use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::{Event, EventType};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::random::Random;
 
@@ -200,7 +200,7 @@ pub fn retry_after(header: &str, now: Timestamp) -> Option<SignedDuration> {
         return header.parse::<u32>().ok().map(|seconds| SignedDuration::from_secs(seconds.into()));
     }
     let date = DateTimeParser::new().parse_timestamp(header).ok()?;
-    Some(date.duration_since(now)).filter(SignedDuration::is_positive)
+    Some(date.duration_since(*now)).filter(SignedDuration::is_positive)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Webhook endpoints: where an organization's events are sent, and the state of the deliveries.
 
-use jiff::{SignedDuration, Timestamp};
+use std::str::FromStr;
+
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::{EndpointUrl, EventType, Tenant, Text, WebhookKeys};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::random::Random;
 use crate::secret::Secret;
@@ -217,9 +219,19 @@ fn context(tenant: Tenant, endpoint: Id) -> String {
     format!("webhook {tenant} {endpoint}")
 }
 
-/// A number in the feed, or 0 for the place before the first event.
+/// A number in the feed, or 0 for the place before the first event. It is written as a string of digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedPosition(pub u64);
+
+impl FromStr for FeedPosition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| text.parse().ok()).flatten();
+        number.map(Self).ok_or_else(|| "must be a string of digits".to_owned())
+    }
+}
 
 /// What is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

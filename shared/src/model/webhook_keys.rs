@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use jiff::Timestamp;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use sha2::Sha256;
 
+use crate::clock::Timestamp;
 use crate::random::Random;
 use crate::secret::Secret;
 

@@ -60,14 +60,17 @@ impl Value for Id {
 
 impl Value for FeedPosition {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        if scalar.is_blank() {
-            return Ok(None);
-        }
-        scalar.whole_number_in(0..=Id::MAX).map(|position| Some(Self(position)))
+        let position = match scalar {
+            scalar if scalar.is_blank() => return Ok(None),
+            Scalar::Text(text) => text.trim().parse(),
+            Scalar::Word(word) => word.parse(),
+            scalar => scalar.whole_number_in(0..=Id::MAX).map(Self),
+        };
+        position.map(Some).map_err(|_| "must be a position of the feed: a string of digits".to_owned())
     }
 
     fn schema() -> RefOr<Schema> {
-        integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Id::MAX)).into()
+        string().pattern(Some("^[0-9]{1,16}$")).into()
     }
 }
 

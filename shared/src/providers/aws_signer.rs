@@ -1,5 +1,6 @@
 //! Signs requests to services of AWS with Signature Version 4.
 
+use crate::clock::Timestamp;
 use std::time::SystemTime;
 
 use aws_credential_types::Credentials;
@@ -7,7 +8,6 @@ use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvid
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningInstructions, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::identity::Identity;
-use jiff::Timestamp;
 use reqwest::RequestBuilder;
 
 /// Signs requests to one service in one region.
@@ -66,7 +66,7 @@ impl AwsSigner {
             .identity(&identity)
             .region(&self.region)
             .name(self.service)
-            .time(SystemTime::from(now))
+            .time(SystemTime::from(*now))
             .settings(settings)
             .build();
         let unsigned = || Unsigned("the signer rejected it");

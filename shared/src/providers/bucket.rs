@@ -15,7 +15,7 @@ use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::ETAG;
 use reqwest::{RequestBuilder, StatusCode};
@@ -24,6 +24,7 @@ use url::Url;
 
 use super::aws_signer::{AwsSigner, ToSign, Unsigned, is_label};
 use super::client::{HttpClient, Provider, RequestError, Response};
+use crate::clock::Timestamp;
 
 /// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
@@ -369,7 +370,7 @@ fn settings() -> SigningSettings {
 /// The signature of a form's policy.
 fn signature(credentials: &Credentials, region: &str, policy: &str, now: Timestamp) -> String {
     let secret = credentials.secret_access_key();
-    let key = generate_signing_key(secret, SystemTime::from(now), region, SERVICE);
+    let key = generate_signing_key(secret, SystemTime::from(*now), region, SERVICE);
     calculate_signature(key, policy.as_bytes())
 }
 

@@ -2,12 +2,12 @@
 
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sigv4::http_request::{SignableBody, SigningSettings};
-use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::StatusCode;
 
 use super::aws_signer::{AwsSigner, ToSign, Unsigned};
 use super::client::{HttpClient, Provider, RequestError};
+use crate::clock::Timestamp;
 
 const SERVICE: &str = "lambda";
 /// The characters of a function's name that stay unescaped in a path.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use reqwest::{RequestBuilder, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use url::Url;
 use url::form_urlencoded;
 
 use super::client::{HttpClient, Provider, RequestError, Response};
+use crate::clock::Timestamp;
 use crate::config::Addresses;
 use crate::model::Metrics;
 use crate::secret::Secret;

@@ -1,10 +1,10 @@
 //! The X simulator, for test keys and the local service. It publishes nothing, and its metrics grow like those of real
 //! posts.
 
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::x::XError;
+use crate::clock::Timestamp;
 use crate::model::{Metrics, Post};
 
 /// The username of the simulated account, which is always connected.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::model::{ChannelStatus, ConnectionStatus, Tenant, WhatsAppConnection, XConnection};
 use crate::providers::x::{Tokens, X, XError};
 use crate::random::Random;

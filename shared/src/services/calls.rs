@@ -6,9 +6,10 @@
 
 use std::iter::once;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use rlibphonenumber::{PhoneNumber, PhoneNumberType as Type};
 
+use crate::clock::Timestamp;
 use crate::mac_keys::MacKeys;
 use crate::model::{Country, Organization, Phone};
 use crate::store::{Store, StoreError};

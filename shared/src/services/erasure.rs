@@ -3,9 +3,9 @@
 //! What is kept of a candidate is also kept in the bucket, because a restored backup of the table brings the candidate
 //! back.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{CandidateRecord, ErasedCandidate, Erasure, Mode, OnHold, Tenant};
 use crate::providers::bucket::{Bucket, BucketError};

@@ -1,9 +1,9 @@
 //! Invitations, links for setting a password, and the end of a member's access.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::auth::{Claims, Credential, Kind};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::mac_keys::MacKeys;
 use crate::model::{Grant, Link, Member, Mode, Tenant};

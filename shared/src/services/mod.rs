@@ -1,7 +1,6 @@
 //! Operations that several functions share, between HTTP and the store.
 
-use jiff::Timestamp;
-
+use crate::clock::Timestamp;
 use crate::id::Ids;
 use crate::model::{Actor, Touchpoint, TouchpointKind};
 

@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Author;
+use crate::clock::Timestamp;
 use crate::documents::{FileKind, Refusal};
 use crate::model::{CandidateRecord, Resume, ResumeFile, SubmittedFile, Tenant, TouchpointKind};
 use crate::providers::bucket::{Bucket, BucketError};

@@ -3,9 +3,9 @@
 
 use std::str::FromStr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::{Id, Ids};
 use crate::model::{
     Actor, CallState, CancelReason, CandidateRecord, Failure, Mode, Outcome, Report, ScreenRecord,

@@ -1,8 +1,9 @@
 //! Whose wrong passwords and codes are counted, and how an operator allows further attempts.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::auth::hash;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::Member;
 use crate::store::{Store, StoreError};

@@ -1,8 +1,8 @@
 //! The requests that deliver events to webhook endpoints.
 
-use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::clock::Timestamp;
 use crate::model::Event;
 use crate::store::StoreError;
 

@@ -1,7 +1,6 @@
 //! API keys.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::gate::{ALIVE, element, set_of};
@@ -10,6 +9,7 @@ use super::organizations::{ATTEMPTS, EXISTS, MAX_API_KEYS, contended};
 use super::recording::{Recorded, names};
 use super::tasks::Task;
 use super::{Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Day, EventData, EventType, GateHash, Networks, Scopes,

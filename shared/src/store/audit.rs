@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::audit_origin::AuditOrigin;
@@ -20,7 +19,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT, Partition, SK, STATUS_FILTER};
 use super::list::Range;
 use super::{Item, Listed, Paging, Store, StoreError, item};
-use crate::clock::{later, to_second};
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
@@ -84,71 +83,75 @@ impl AuditNames {
 /// The maximum number of periods that a page reads: a fortnight, or all months in which entries are kept. A page that ends
 /// early has a `next`.
 const MAX_PERIODS: usize = 15;
-const DAY: i64 = 24 * 60 * 60;
+/// The milliseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// A place in the log: before it are the entries of earlier seconds, and those of its second with smaller identifiers.
+/// A place in the log: before it are the entries of earlier times, and those of its millisecond with smaller identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
-    second: i64,
+    millisecond: i64,
     id: u64,
 }
 
 impl Position {
     /// The place before all entries of this time.
     fn at(time: Timestamp) -> Self {
-        Self { second: time.as_second().max(0), id: 0 }
+        Self { millisecond: time.as_millisecond().max(0), id: 0 }
     }
 
     /// Parses the form of a page's `before`: the digits of the time and of the identifier.
     fn parse(text: &str) -> Result<Self, StoreError> {
-        let digits = text.len() == 28 && text.bytes().all(|byte| byte.is_ascii_digit());
-        // 12 digits of the second, and 16 of the identifier.
-        let parts = digits.then(|| text.split_at(12));
-        let parts = parts.and_then(|(second, id)| Some((second.parse().ok()?, id.parse().ok()?)));
-        let (second, id) =
+        // 15 digits of the millisecond, and 16 of the identifier. In older entries, 12 digits of the second came first.
+        let digits = matches!(text.len(), 28 | 31) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let parts = digits.then(|| text.split_at(text.len() - 16));
+        let parts =
+            parts.and_then(|(time, id)| Some((format!("{time:0<15}").parse().ok()?, id.parse().ok()?)));
+        let (millisecond, id) =
             parts.ok_or_else(|| StoreError::Internal("a position in the audit log is invalid".to_owned()))?;
-        Ok(Self { second, id })
+        Ok(Self { millisecond, id })
     }
 
-    /// The second of the last entry that may be before this place.
-    const fn last_second(self) -> i64 {
-        if self.id == 0 { self.second - 1 } else { self.second }
+    /// The millisecond of the last entry that may be before this place.
+    const fn last_millisecond(self) -> i64 {
+        if self.id == 0 { self.millisecond - 1 } else { self.millisecond }
     }
 
     /// A range key that sorts at or after those of all entries before this place, and before those of all others.
     fn last_key(self) -> String {
         match self.id {
-            // The key of an entry of this second begins with it, and is longer.
-            0 => format!("{:012}", self.second),
-            id => format!("{:012}{:016}", self.second, id - 1),
+            // The key of an entry of this millisecond begins with it, and is longer.
+            0 => format!("{:015}", self.millisecond),
+            id => format!("{:015}{:016}", self.millisecond, id - 1),
         }
     }
 }
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:012}{:016}", self.second, self.id)
+        write!(f, "{:015}{:016}", self.millisecond, self.id)
     }
 }
 
 /// A part of the log that has partitions of its own.
 struct Period {
-    /// The first second.
+    /// The first millisecond.
     start: i64,
     /// The name in keys.
     name: String,
 }
 
 impl Period {
-    /// The period of a selection that contains this second.
-    fn of(selection: AuditSelection, second: i64) -> Self {
-        let time = Timestamp::from_second(second).unwrap_or_default();
+    /// The period of a selection that contains this millisecond.
+    fn of(selection: AuditSelection, millisecond: i64) -> Self {
+        let time = Timestamp::from_millisecond(millisecond).unwrap_or_default();
         let date = time.to_zoned(TimeZone::UTC).date();
         match selection {
-            AuditSelection::All => Self { start: second - second.rem_euclid(DAY), name: date.to_string() },
+            AuditSelection::All => {
+                Self { start: millisecond - millisecond.rem_euclid(DAY), name: date.to_string() }
+            }
             AuditSelection::Actor(_) | AuditSelection::Action(_) => {
                 let first = date.first_of_month().to_zoned(TimeZone::UTC);
-                let start = first.map_or(0, |first| first.timestamp().as_second());
+                let start = first.map_or(0, |first| first.timestamp().as_millisecond());
                 Self { start, name: date.strftime("%Y-%m").to_string() }
             }
         }
@@ -169,15 +172,15 @@ impl Period {
 
 /// The partitions of the days in which an organization's entries can be that still exist.
 pub(super) fn partitions(tenant: Tenant, created_at: Timestamp, now: Timestamp) -> Vec<Partition> {
-    let first = created_at.max(kept_since(now)).as_second();
+    let first = created_at.max(kept_since(now)).as_millisecond();
     // A clock may be fast.
-    let mut second = now.as_second() + DAY;
+    let mut time = now.as_millisecond() + DAY;
     let mut partitions = Vec::new();
-    while second >= first - DAY {
-        let day = Period::of(AuditSelection::All, second);
+    while time >= first - DAY {
+        let day = Period::of(AuditSelection::All, time);
         partitions
             .extend((0..keys::AUDIT_SHARDS).map(|shard| day.partition(tenant, AuditSelection::All, shard)));
-        second -= DAY;
+        time -= DAY;
     }
     partitions
 }
@@ -251,7 +254,7 @@ impl Store {
             StoreError::Internal(format!("{} has no actor for the audit log", action.as_str()))
         })?;
         let mode = if action.concerns_both_modes() { Mode::Live } else { tenant.mode };
-        let (tenant, at) = (Tenant { mode, ..tenant }, to_second(origin.clock.now()));
+        let (tenant, at) = (Tenant { mode, ..tenant }, origin.clock.now());
         let network = origin.network.clone();
         let entry = AuditEntry { id: origin.ids.next(), at, actor, action, target, shown, network, tool };
         entry_item(tenant, &entry).map(Some)
@@ -271,7 +274,7 @@ impl Store {
         // Nothing is read from days without entries.
         let first = kept_since(now).max(organization.created_at);
         let from = Position::at(from.map_or(first, |from| from.max(first)));
-        let latest = Position { second: now.as_second() + 1, id: 0 };
+        let latest = Position { millisecond: now.as_millisecond() + 1, id: 0 };
         let mut before = to.map_or(latest, |to| Position::at(to).min(latest));
         if let Some(text) = &page.before {
             before = before.min(Position::parse(text)?);
@@ -282,8 +285,8 @@ impl Store {
             if before <= from {
                 return Ok(Listed { items, next: None });
             }
-            let period = Period::of(selection, before.last_second());
-            let start = Position { second: period.start, id: 0 };
+            let period = Period::of(selection, before.last_millisecond());
+            let start = Position { millisecond: period.start, id: 0 };
             let left = limit - items.len();
             let (found, has_more) =
                 self.read_period(tenant, selection, &period, start.max(from), before, left).await?;
@@ -355,7 +358,7 @@ impl Store {
         before: Position,
         limit: usize,
     ) -> Result<(Vec<Item>, bool), StoreError> {
-        let (first, last) = (format!("{:012}", from.second), before.last_key());
+        let (first, last) = (format!("{:015}", from.millisecond), before.last_key());
         let most = u32::try_from(limit).unwrap_or(u32::MAX);
         let read = async |shard| {
             let partition = period.partition(tenant, selection, shard);
@@ -379,9 +382,9 @@ impl Store {
 
 /// The item of an entry, with its places in the lists of its actor and its action.
 fn entry_item(tenant: Tenant, entry: &AuditEntry) -> Result<Item, StoreError> {
-    let second = entry.at.as_second();
+    let at = entry.at.as_millisecond();
     let (day, month) =
-        (Period::of(AuditSelection::All, second), Period::of(AuditSelection::Action(entry.action), second));
+        (Period::of(AuditSelection::All, at), Period::of(AuditSelection::Action(entry.action), at));
     let shard = keys::audit_shard(entry.id);
     let position = keys::audit_position(entry.at, entry.id);
     let key = keys::audit_entry(tenant, &day.name, shard, &position);
@@ -407,15 +410,15 @@ mod tests {
         /// The range of a page contains exactly the keys before its place.
         #[test]
         fn the_last_key_separates_the_entries_before_a_place_from_the_others(
-            second in 0..100_000_000_000_i64, id in 0..=Id::MAX,
-            other_second in -2..=2_i64, other_id in 1..=Id::MAX, same in any::<bool>(),
+            millisecond in 0..100_000_000_000_000_i64, id in 0..=Id::MAX,
+            distance in -2..=2_i64, other_id in 1..=Id::MAX, same in any::<bool>(),
         ) {
-            let place = Position { second, id };
+            let place = Position { millisecond, id };
             let other = Position {
-                second: (second + other_second).max(0),
+                millisecond: (millisecond + distance).max(0),
                 id: if same { id.max(1) } else { other_id },
             };
-            let time = Timestamp::from_second(other.second).unwrap();
+            let time = Timestamp::from_millisecond(other.millisecond).unwrap();
             let key = keys::audit_position(time, Id::new(other.id).unwrap());
             prop_assert_eq!(key.as_str() <= place.last_key().as_str(), other < place);
             prop_assert_eq!(Position::parse(&key).unwrap(), other);
@@ -424,21 +427,23 @@ mod tests {
 
     #[test]
     fn a_period_is_a_day_of_the_log_or_a_month_of_an_action() {
-        let second = "2026-03-01T00:00:00Z".parse::<Timestamp>().unwrap().as_second();
-        let name = |selection, second| Period::of(selection, second).name;
-        assert_eq!(name(AuditSelection::All, second), "2026-03-01");
-        assert_eq!(name(AuditSelection::All, second - 1), "2026-02-28");
+        let start = "2026-03-01T00:00:00Z".parse::<Timestamp>().unwrap().as_millisecond();
+        let name = |selection, time| Period::of(selection, time).name;
+        assert_eq!(name(AuditSelection::All, start), "2026-03-01");
+        assert_eq!(name(AuditSelection::All, start - 1), "2026-02-28");
         let action = AuditSelection::Action(AuditAction::CandidateRead);
-        assert_eq!(name(action, second), "2026-03");
-        assert_eq!(name(action, second - 1), "2026-02");
-        assert_eq!(Period::of(action, second + 40 * DAY).start, second + 31 * DAY);
-        assert_eq!(Period::of(AuditSelection::All, second + DAY - 1).start, second);
+        assert_eq!(name(action, start), "2026-03");
+        assert_eq!(name(action, start - 1), "2026-02");
+        assert_eq!(Period::of(action, start + 40 * DAY).start, start + 31 * DAY);
+        assert_eq!(Period::of(AuditSelection::All, start + DAY - 1).start, start);
     }
 
     #[test]
-    fn a_position_has_28_digits() {
-        assert!(is_audit_position(&"0".repeat(28)));
-        for wrong in [String::new(), "0".repeat(27), "0".repeat(29), "-".repeat(28), "ü".repeat(14)] {
+    fn a_position_has_31_digits() {
+        assert!(is_audit_position(&"0".repeat(31)));
+        let older = Position::parse("0017951780960000000000000017").unwrap();
+        assert_eq!(older, Position { millisecond: 1_795_178_096_000, id: 17 });
+        for wrong in [String::new(), "0".repeat(29), "0".repeat(32), "-".repeat(31), "ü".repeat(15) + "0"] {
             assert!(!is_audit_position(&wrong), "{wrong}");
         }
     }

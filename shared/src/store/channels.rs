@@ -1,6 +1,6 @@
 //! Channels: connected accounts, the posts to X, and the number of posts per day.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::recording::{Recorded, names};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, ConnectionStatus, Country, Day, EventData, EventType, Post,

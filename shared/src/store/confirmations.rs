@@ -1,11 +1,11 @@
 //! Confirmations: what an assistant may do only after a member has confirmed it, and only once.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Actor, Tenant};
 

@@ -3,7 +3,6 @@
 //! What is found through an item is deleted before that item, so a deletion that was interrupted can be repeated. The
 //! gate is deleted last, in one transaction with everything else that makes the organization exist.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit;
@@ -12,6 +11,7 @@ use super::keys::{self, GATE_SHARDS, Key, Partition, TaskPartition};
 use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Owner, Paging, Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Candidate, Member, Mode, NamedOrganization, Tenant};
 

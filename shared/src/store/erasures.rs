@@ -4,7 +4,6 @@
 //! rest. What is found through an item is removed before that item, so a task that was killed is repeated.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::applications::now;
@@ -18,6 +17,7 @@ use super::screens::call_task;
 use super::tasks::Task;
 use super::transaction::Receipt;
 use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, item, recording};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,

@@ -3,13 +3,13 @@
 //! The head has the number of the last event. A transaction moves the head and writes the events after it, so a reader who
 //! reads the head first sees every event up to it. Events expire in the order of their numbers.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::item::count;
 use super::keys::{self, EXPIRES_AT};
 use super::list::Range;
 use super::{Item, Store, StoreError, item};
+use crate::clock::Timestamp;
 use crate::model::{Event, EventType, Tenant};
 
 /// The maximum number of events that one page reads.

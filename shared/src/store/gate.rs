@@ -18,12 +18,12 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use jiff::Timestamp;
 
 use super::error::is_contention;
 use super::item::number;
 use super::keys::{self, GATE_SHARDS};
 use super::{Item, Store, StoreError, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Actor, ActorKind, Day, GateHash, Networks, Organization, Plan, Tenant};
 

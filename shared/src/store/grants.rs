@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::api_keys::KEYS;
@@ -11,7 +11,7 @@ use super::gate::{ALIVE, FRESH, Holder, UNTIL_PREFIX, element, hashes, replaced,
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Client, Day, GateHash, Grant, PreviousAccess, Tenant, TokenSet,

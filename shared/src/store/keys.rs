@@ -11,11 +11,11 @@
 //! the table, except openings, searches for candidates and retention periods, which use eventually consistent reads at
 //! half the price.
 
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::chart::rows;
 pub(super) use super::partition::*;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Phone,

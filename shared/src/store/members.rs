@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::deletion::Deletion;
@@ -11,7 +11,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::recording::{self, Recorded};
 use super::{Item, Owner, Paging, Store, StoreError, Transaction, UniqueField, item};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice,

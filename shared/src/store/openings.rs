@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::list::Range;
 use super::organizations::Profile;
 use super::transaction::SlugClaim;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{CareerSite, Opening, OrganizationSettings, Posting, Role, Slug, Tenant};
 

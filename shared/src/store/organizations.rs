@@ -1,7 +1,6 @@
 //! Organizations and their registry.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::changes::Changes;
@@ -11,6 +10,7 @@ use super::recording::{Recorded, names};
 use super::tasks::Task;
 use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData,

@@ -10,8 +10,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
-
 use super::events::FeedHead;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key, OutboxPartition};
@@ -19,7 +17,7 @@ use super::list::Range;
 use super::recording::OutboxEntry;
 use super::unreadable::Unreadable;
 use super::{CommitError, Item, Store, StoreError, Transaction, item};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::id::{Id, Ids};
 use crate::model::{Change, Event, SubjectType, Tenant};
 

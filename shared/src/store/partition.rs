@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 
@@ -85,9 +85,9 @@ pub(super) fn hashed(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..16])
 }
 
-/// Formats a time as a string that sorts by time.
+/// Formats a time as a string that sorts by time: its milliseconds.
 pub(super) fn sortable(time: Timestamp) -> String {
-    format!("{:012}", time.as_second().max(0))
+    format!("{:015}", time.as_millisecond().max(0))
 }
 
 /// The organization's live tenant. Members belong to it, even while they look at test data.

@@ -1,12 +1,12 @@
 //! The ceremonies of passkeys: what the service must remember between its challenge and the browser's answer.
 
 use aws_sdk_dynamodb::types::ReturnValue;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Store, StoreError, item};
+use crate::clock::Timestamp;
 
 /// A challenge that a browser has yet to answer.
 #[derive(Serialize, Deserialize)]

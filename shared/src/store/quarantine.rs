@@ -2,12 +2,12 @@
 //! Requests never do.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::keys::{self, Key, STATUS_FILTER};
 use super::unreadable::{Quarantined, Unreadable};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 

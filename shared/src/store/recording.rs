@@ -8,12 +8,11 @@
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::keys;
 use super::{Item, Store, StoreError, item};
-use crate::clock::to_second;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, ErasedCandidate, EventActor, EventData,
@@ -104,7 +103,7 @@ pub(super) fn outbox_items(
     time: i64,
     actor: AuditActor,
 ) -> Result<Vec<Item>, StoreError> {
-    let at = to_second(Timestamp::from_millisecond(time).unwrap_or_default());
+    let at = Timestamp::from_millisecond(time).unwrap_or_default();
     let mut items = Vec::new();
     for mode in Mode::ALL {
         let own = changes.iter().filter(|change| change.mode.unwrap_or(tenant.mode) == mode);

@@ -1,11 +1,11 @@
 //! Retention: the rule of a tenant, its task, and the list of people by the start of their retention period.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::recording::Recorded;
 use super::tasks::Task;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, SubjectType,

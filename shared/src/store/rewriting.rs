@@ -7,7 +7,6 @@
 //! entries.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 
 use super::changes::Changes;
 use super::item::number;
@@ -16,6 +15,7 @@ use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
 use super::organizations::ATTEMPTS;
 use super::{Item, Store, StoreError, Transaction};
+use crate::clock::Timestamp;
 use crate::id::Ids;
 use crate::model::{Actor, CandidateRecord, IndexForm, Tenant, Touchpoint, TouchpointKind};
 

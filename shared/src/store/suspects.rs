@@ -1,7 +1,6 @@
 //! Suspect forms: what applicants sent and nobody has accepted yet.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::deletion::Deletion;
@@ -11,6 +10,7 @@ use super::list::Range;
 use super::organizations::EXISTS;
 use super::recording::{Recorded, names};
 use super::{Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Email, ErasedCandidate, Organization,

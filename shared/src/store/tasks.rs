@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Key, TaskPartition};
 use super::list::Range;
 use super::unreadable::Unreadable;
 use super::{Item, Store, StoreError, Transaction, item, keys};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Mode, TaskKind, Tenant};
 

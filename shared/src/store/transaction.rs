@@ -12,7 +12,6 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
     TransactWriteItem, Update,
 };
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit::ENTRY_ATTEMPTS;
@@ -22,6 +21,7 @@ use super::item::number;
 use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key};
 use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant};
 use crate::token_encryption::EncryptedToken;

@@ -1,9 +1,9 @@
 //! Items that cannot be read.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::partition::Key;
+use crate::clock::Timestamp;
 
 /// An item that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::erasures::UploadTrace;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::Tenant;
 

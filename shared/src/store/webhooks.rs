@@ -3,7 +3,6 @@
 //! A delivery with a next attempt has one more item, which sorts by the time of the attempt. What is sent again waits in a
 //! queue of its own. The progress of the endpoints of all tenants is in a few partitions, so that a job finds what is due.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::item::number;
@@ -11,6 +10,7 @@ use super::keys::{self, EXPIRES_AT, Key, WebhookPartition};
 use super::list::Range;
 use super::recording::{Recorded, names};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Delivery, DeliveryOrigin, EndpointProgress, EventData,

@@ -284,6 +284,8 @@ impl Operation {
         let mut parameters: Map<_, _> = filters
             .into_iter()
             .flatten()
+            // Another name of the cursor of the change feed.
+            .filter(|name| *name != "after")
             .map(|name| (name.to_owned(), format!("$request.query.{name}").into()))
             .collect();
         let path =

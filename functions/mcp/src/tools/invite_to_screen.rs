@@ -1,7 +1,7 @@
 //! The tool that invites a candidate to a voice screen.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::handlers::screens;
 use shared::http::{Error, input};
 use shared::id::Id;

@@ -1,7 +1,7 @@
 //! The tool that lists changes.
 
 use serde_json::{Value, json};
-use shared::handlers::event_list::{self, EventFilter};
+use shared::handlers::event_list::{self, RecentFilter};
 use shared::http::input;
 use shared::model::Scope;
 
@@ -24,13 +24,13 @@ pub(super) const TOOL: Tool = Tool {
         schema::input::<Arguments>(&[
             (
                 "after",
-                "The next_cursor of the previous answer, or latest to learn the end; the oldest change by default",
+                "The position of the previous answer, or latest to learn the end; the last 24 hours by default",
             ),
             ("type", "Only this type, such as candidate.created or application.stage_changed"),
         ])
     },
     output: Some(|| {
-        let fields = [("changes", Kind::Objects), ("next_cursor", Kind::Text), ("has_more", Kind::Flag)];
+        let fields = [("changes", Kind::Objects), ("position", Kind::Text), ("has_more", Kind::Flag)];
         schema::output(&fields, &[])
     }),
     call: |request| Box::pin(call(request)),
@@ -38,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
 
 input! {
     struct Arguments {
-        _filter: part EventFilter,
+        _filter: part RecentFilter,
         format: part ResponseFormat,
     }
 }
@@ -46,19 +46,21 @@ input! {
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { format, .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
-    let mut feed = request.carry_out(call, event_list::list).await?;
+    let mut feed = request.carry_out(call, event_list::list_recent).await?;
     loop {
         match budget::page("changes", &feed, |event, _| show(event, format)) {
-            Page::Fits(mut answer) => {
-                answer["has_more"] = feed["has_more"].clone();
+            Page::Fits(answer) => {
+                let (position, has_more) = (&feed["position"], &feed["has_more"]);
+                let answer =
+                    json!({ "changes": answer["changes"], "position": position, "has_more": has_more });
                 return Ok(ToolResult::structured(answer));
             }
-            // The number of an event is the cursor after it.
+            // The number of an event is the position after it.
             Page::Only(fewer) => {
                 if let Some(events) = feed["data"].as_array_mut() {
                     events.truncate(fewer);
                     let last = events.last().map(|last| last["seq"].to_string());
-                    feed["next_cursor"] = last.into();
+                    feed["position"] = last.into();
                     feed["has_more"] = true.into();
                 }
             }

@@ -94,7 +94,7 @@ async fn tasks_are_listed_and_dropped() {
     let listed = admin.json("task list --all").await;
     assert_eq!(
         listed,
-        json!([{ "due": "2026-11-20T11:30:00Z", "organization_id": 1, "mode": "live", "kind": "key_end", "id": key }])
+        json!([{ "due": "2026-11-20T11:30:00.000Z", "organization_id": 1, "mode": "live", "kind": "key_end", "id": key }])
     );
     let discard = async |of: &str, yes: bool| {
         let words = ["task", "drop"].into_iter().chain(of.split(' ')).chain(yes.then_some("--yes"));
@@ -124,7 +124,7 @@ async fn a_connected_application_is_disconnected() {
     assert!(admin.error(&format!("app revoke 2 {id}")).await.contains("has no such application"));
     admin.output(&format!("app revoke 1 {id}")).await;
     assert_eq!(token_status(&api, &tokens.access).await, 401);
-    assert_eq!(admin.json("app list 1").await[0]["revoked_at"], "2026-11-20T09:30:00Z");
+    assert_eq!(admin.json("app list 1").await[0]["revoked_at"], "2026-11-20T09:30:00.000Z");
     let stored = api.stored_items().await;
     for item in stored.values() {
         kind(item);

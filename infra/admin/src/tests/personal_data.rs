@@ -243,7 +243,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     };
     api.dynamodb.inject_faults(|_, _| None);
     assert!(runs > 30, "{runs}");
-    assert_eq!(deleted, "The organization 1 was deleted at 2026-11-20T09:30:00Z.\n");
+    assert_eq!(deleted, "The organization 1 was deleted at 2026-11-20T09:30:00.000Z.\n");
     assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
 
     for (organization, slugs, files) in
@@ -350,7 +350,7 @@ async fn a_person_is_exported_by_id_or_e_mail_address() {
     let admin = TestAdmin::of(&api);
     let candidate = Box::pin(populate(&api, ACME)).await;
     let mut expected = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200).body;
-    expected["exported_at"] = json!("2026-11-20T09:30:00Z");
+    expected["exported_at"] = json!("2026-11-20T09:30:00.000Z");
     for who in [format!("--id {candidate}"), "--email ADA@gmail.com".to_owned()] {
         let exported = admin.output(&format!("person export 1 {who}")).await;
         assert_eq!(serde_json::from_str::<Value>(&exported).unwrap(), expected);
@@ -403,7 +403,7 @@ async fn a_person_is_erased_unless_a_legal_hold_is_set() {
     let (jane, joe) = (create("jane").await, create("joe").await);
     assert_eq!(
         admin.output(&format!("person hold 1 --id {jane} --reason Case_17")).await,
-        format!("The person {jane} is on legal hold since 2026-11-20T09:30:00Z.\n")
+        format!("The person {jane} is on legal hold since 2026-11-20T09:30:00.000Z.\n")
     );
     let detail = api.get(&format!("/api/v1/candidates/{jane}")).await.expect(200);
     assert_eq!(detail.body["legal_hold"]["reason"], "Case 17");
@@ -423,7 +423,7 @@ async fn a_person_is_erased_unless_a_legal_hold_is_set() {
 
     let erased = admin.json("person erase 1 --email jane@example.com --reason mistake").await;
     let expected =
-        json!({ "id": jane, "mode": "live", "erased_at": "2026-11-20T09:30:00Z", "reason": "mistake" });
+        json!({ "id": jane, "mode": "live", "erased_at": "2026-11-20T09:30:00.000Z", "reason": "mistake" });
     assert_eq!(erased, expected);
     assert_eq!(admin.json(&format!("person erase 1 --id {jane}")).await, expected, "it can be repeated");
     api.get(&format!("/api/v1/candidates/{jane}")).await.expect(410);
@@ -480,7 +480,7 @@ async fn a_replay_erases_whoever_a_restored_backup_has_brought_back() {
         api.get(&format!("/api/v1/candidates/{person}")).await.expect(expected);
     }
     let again = api.post(&format!("/api/v1/candidates/{}/erase", people[1]), json!({})).await.expect(202);
-    assert_eq!(again.string("/erased_at"), "2026-11-20T09:30:00Z", "the first erasure counts");
+    assert_eq!(again.string("/erased_at"), "2026-11-20T09:30:00.000Z", "the first erasure counts");
     let left = api.stored_items().await;
     let names = left
         .values()

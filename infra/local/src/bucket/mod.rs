@@ -22,9 +22,9 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use jiff::Timestamp;
 use url::Url;
 
+use shared::clock::Timestamp;
 use shared::config::{AwsAccess, BucketAccess};
 use shared::providers::bucket::{MAX_UPLOAD, is_key};
 use shared::secret::Secret;

@@ -1,8 +1,8 @@
 //! POST policies: the conditions that an upload form must meet.
 
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
+use shared::clock::Timestamp;
 
 use super::error::S3Error;
 use super::form::Form;

@@ -1,14 +1,15 @@
 //! Signature Version 4: verifies the signatures of requests, presigned URLs and upload forms.
 
+use shared::clock::Timestamp;
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use hmac::{Hmac, KeyInit, Mac};
 use http::Request;
 use http::header::AUTHORIZATION;
+use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
@@ -210,7 +211,7 @@ fn parse_query(query: &str) -> Result<Parameters, S3Error> {
 
 fn parse_time(text: &str) -> Result<Timestamp, S3Error> {
     let time = DateTime::strptime("%Y%m%dT%H%M%SZ", text).and_then(|time| time.to_zoned(TimeZone::UTC));
-    time.map(|time| time.timestamp()).map_err(|_| S3Error::malformed_authorization())
+    time.map(|time| time.timestamp().into()).map_err(|_| S3Error::malformed_authorization())
 }
 
 /// HMAC-SHA256.

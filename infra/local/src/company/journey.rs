@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::{Clock, later, to_second};
+use shared::clock::{Clock, Timestamp, later};
 use shared::id::Ids;
 use shared::model::{
     Actor, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent, ConsentPurpose,
@@ -268,7 +268,7 @@ impl<'c> Journey<'c> {
     }
 
     fn now(&self) -> Timestamp {
-        to_second(Timestamp::from_millisecond(self.clock.load(Ordering::Relaxed)).unwrap_or_default())
+        Timestamp::from_millisecond(self.clock.load(Ordering::Relaxed)).unwrap_or_default()
     }
 
     /// Lets some minutes pass. Returns whether there is time for that.

@@ -13,7 +13,7 @@ mod setting;
 
 use futures_util::future::try_join;
 use jiff::SignedDuration;
-use shared::clock::{later, to_second};
+use shared::clock::later;
 use shared::handlers::responses::posting::public_url;
 use shared::http::Environment;
 use shared::model::{
@@ -45,7 +45,7 @@ async fn create_in(environment: &Environment, staff: &Staff, mode: Mode) -> Outc
         tenant,
         organization,
         base_url: environment.config.base_url.clone().unwrap_or_default(),
-        now: to_second(environment.clock.now()),
+        now: environment.clock.now(),
         dice: Dice::seeded(match mode {
             Mode::Live => 1,
             Mode::Test => 2,

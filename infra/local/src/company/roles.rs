@@ -1,6 +1,6 @@
 //! The demo company's roles and job postings.
 
-use jiff::Timestamp;
+use shared::clock::Timestamp;
 use shared::model::{
     EmploymentType, Lines, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary, SalaryRange,
     Slug,

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::{Clock, later};
+use jiff::SignedDuration;
+use shared::clock::{Clock, Timestamp, later};
 use shared::id::{Id, Ids};
 use shared::model::{Actor, NamedOrganization, Scalar, Source, Tenant, Text, Value};
 

@@ -1,11 +1,11 @@
 //! Applications, as the API shows them.
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Personal;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{self, ApplicationStatus, ConsentPurpose, Phone, Reason, Source, Stage, Title};
 

@@ -1,6 +1,5 @@
 //! Candidates in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -9,6 +8,7 @@ use super::consent::Consent;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
 use crate::http::Personal;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     self, ConsentPurpose, Email, ExternalId, LegalHold, Name, Phone, Profile, Source, Stage, Tags,

@@ -1,10 +1,10 @@
 //! Consents of candidates in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::Personal;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{self, Actor, ConsentPurpose, ConsentWording};
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -14,6 +13,7 @@ use super::note::Note;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
 use super::submission::{FormContent, Submission};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     self, Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ResumeFile, ScreenRecord,

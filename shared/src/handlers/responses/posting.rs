@@ -1,9 +1,9 @@
 //! Job postings in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::clock::Timestamp;
 use crate::http::input;
 use crate::id::Id;
 use crate::model::{self, LogoHash, LongText, Organization, PostingContent, PublicContent, Slug, Title};

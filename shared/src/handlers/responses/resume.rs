@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-
 use super::screen::ScreenAccess;
+use crate::clock::Timestamp;
 use crate::model::{Candidate, Profile, Resume, ResumeFile, Touchpoint, TouchpointKind, WebAddress};
 use crate::providers::Providers;
 use crate::providers::bucket::Bucket;

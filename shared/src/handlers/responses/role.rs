@@ -1,10 +1,10 @@
 //! Roles in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::posting::public_url;
+use crate::clock::Timestamp;
 use crate::http::{Change, Fields, Input, input};
 use crate::id::Id;
 use crate::model::{

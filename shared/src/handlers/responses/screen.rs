@@ -1,9 +1,9 @@
 //! Voice screens in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     self, Review, Scope, Scopes, Scores, ScreenResult, ScreenStatus, Touchpoint, TouchpointKind,

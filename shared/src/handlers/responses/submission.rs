@@ -1,9 +1,9 @@
 //! Submitted application forms in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     self, ApplicationForm, Email, Name, Notes, Phone, SubmittedConsent, TypedPhone, WebAddress,

@@ -1,10 +1,9 @@
 //! Webhook endpoints and their deliveries in the API.
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::clock::to_second;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     self, DeliveryStatus, DisabledReason, EndpointDescription, EndpointStatus, EndpointUrl, EventType,
@@ -114,7 +113,7 @@ impl Delivery {
     pub fn of(delivery: model::Delivery) -> Self {
         let attempt = |attempt: model::Attempt| {
             let model::Attempt { at, status, error, duration_ms, answer } = attempt;
-            Attempt { at: to_second(at), status, error, duration_ms, answer }
+            Attempt { at, status, error, duration_ms, answer }
         };
         Self {
             id: delivery.id,
@@ -122,9 +121,9 @@ impl Delivery {
             seq: delivery.seq,
             kind: delivery.kind,
             status: delivery.status,
-            next_attempt_at: delivery.next_attempt_at.map(to_second),
+            next_attempt_at: delivery.next_attempt_at,
             attempts: delivery.attempts.into_iter().map(attempt).collect(),
-            created_at: to_second(delivery.created_at),
+            created_at: delivery.created_at,
         }
     }
 }

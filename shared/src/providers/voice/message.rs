@@ -3,12 +3,12 @@
 //!
 //! The parser is tolerant: it skips unknown fields, missing values and values of the wrong type.
 
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{CallEvent, Callback, ending};
+use crate::clock::Timestamp;
 use crate::model::{Analysis, Excerpt, Report, Scores, Speaker, Turn};
 
 /// The name of our structured output among a call's outputs.

@@ -2,9 +2,10 @@
 
 use std::pin::Pin;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::signature;
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{Assessment, CallState, Report, Tenant, VoiceProvider};
 use crate::providers::client::{HttpClient, RequestError};

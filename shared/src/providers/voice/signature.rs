@@ -1,10 +1,10 @@
 //! Signatures of callbacks: the hexadecimal HMAC-SHA256 of the timestamp, a dot and the body.
 
 use hmac::{Hmac, KeyInit, Mac};
-use jiff::Timestamp;
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
+use crate::clock::Timestamp;
 use crate::secret::Secret;
 
 /// The maximum difference between a callback's timestamp and our clock.

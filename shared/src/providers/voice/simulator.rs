@@ -1,7 +1,7 @@
 //! The simulator: a voice provider that makes no real calls. It makes up a conversation and sends the callbacks of a
 //! real call. Two phone numbers, which belong to nobody, have other outcomes.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -12,6 +12,7 @@ use super::{
     CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort,
     signature,
 };
+use crate::clock::Timestamp;
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::HttpClient;
 use crate::secret::Secret;

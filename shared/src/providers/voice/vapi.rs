@@ -1,13 +1,13 @@
 //! Vapi: the adapter for the provider that calls candidates over the telephone network.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::message::{self, DECLINED_PHRASE, GREETING};
 use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort};
-use crate::clock::later;
+use crate::clock::{Timestamp, later};
 use crate::config::{Services, VapiAccess};
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::{HttpClient, Provider, RequestError, Response};
@@ -545,7 +545,7 @@ mod tests {
                 "name": "Maximiliana Konstantina von und zu Hohen",
                 "externalId": "screen-1",
             },
-            "schedulePlan": {"earliestAt": "2026-11-20T09:30:00Z"},
+            "schedulePlan": {"earliestAt": "2026-11-20T09:30:00.000Z"},
             "assistant": {
                 "firstMessage": first_message(&scheduled),
                 "model": {
@@ -701,8 +701,8 @@ mod tests {
             assert_eq!(vapi.find(&account.client, "screen-1", ordered_at).await, expected, "{status} {body}");
             assert_eq!(
                 provider.await.unwrap().line,
-                "GET /call?phoneNumberId=phone-1&limit=8&createdAtGe=2026-11-20T09:29:00Z\
-                 &createdAtLt=2026-11-20T09:32:00Z HTTP/1.1"
+                "GET /call?phoneNumberId=phone-1&limit=8&createdAtGe=2026-11-20T09:29:00.000Z\
+                 &createdAtLt=2026-11-20T09:32:00.000Z HTTP/1.1"
             );
         }
     }
