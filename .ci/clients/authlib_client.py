@@ -47,7 +47,7 @@ def main():
     second = session.refresh_token(server.token_endpoint)
     use(session)
     assert status(first) == 200
-    print("refreshed; the previous access token is valid for another minute")
+    print("refreshed; the previous access token is still valid")
 
     revoked = session.revoke_token(server.revocation_endpoint, token_type_hint="refresh_token")
     assert revoked.status_code == 200, revoked.text

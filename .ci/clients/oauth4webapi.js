@@ -30,7 +30,7 @@ for (const [method, authentication] of [
   const second = await refresh(app, first.refresh_token);
   await use(second.access_token);
   await use(first.access_token);
-  console.log(`${method}: refreshed; the previous access token is valid for another minute`);
+  console.log(`${method}: refreshed; the previous access token is still valid`);
 
   const revocation = await oauth.revocationRequest(server, app.client, app.authentication, second.refresh_token, HTTP);
   await oauth.processRevocationResponse(revocation);

@@ -37,7 +37,7 @@ console.log(`exchanged the code for tokens that expire in ${first.expires_in} s`
 const second = await openid.refreshTokenGrant(config, first.refresh_token, { resource: API });
 await use(second);
 await use(first);
-console.log('refreshed; the previous access token is valid for another minute');
+console.log('refreshed; the previous access token is still valid');
 
 await openid.tokenRevocation(config, second.access_token);
 await assertRejected(second);

@@ -32,6 +32,11 @@ impl MacKeys {
         self.0.is_empty()
     }
 
+    /// Each of the keys alone, the newest first.
+    pub fn each(&self) -> impl Iterator<Item = Self> {
+        self.0.iter().map(|key| Self(vec![key.clone()]))
+    }
+
     /// The MAC of `parts` under the newest key, as [`Secret::mac`]. `None` if no key is configured.
     pub fn mac(&self, parts: &[&str]) -> Option<[u8; 32]> {
         self.0.first().map(|key| key.mac(parts))
@@ -96,6 +101,8 @@ mod tests {
         assert!(new.verify(&["a", "b"], after) && !new.verify(&["a", "b"], before));
         assert!(!rotated.verify(&["ab"], before) && !rotated.verify(&["a", "c"], before));
         assert!(old.verify::<8>(&["a", "b"], *before.first_chunk().unwrap()));
+        let each: Vec<_> = rotated.each().map(|key| key.mac(&["a", "b"]).unwrap()).collect();
+        assert_eq!(each, [after, before]);
         let none = MacKeys::default();
         assert!(none.mac(&["a"]).is_none() && !none.verify(&["a"], [0; 8]));
     }

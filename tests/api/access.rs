@@ -42,14 +42,14 @@ pub(super) async fn new_key(
 
 fn key_of(tenant: Tenant, number: u64, scopes: Scopes, expires_at: Option<Timestamp>) -> Credential {
     let (id, keys) = (Id::new(number).unwrap(), demo::credential_keys().unwrap());
-    let access = Claims { scopes, expires_at };
+    let access = Claims { scopes, expires_at, ..Claims::default() };
     Credential::generate(Kind::ApiKey, tenant, id, access, &keys, &Random::seeded(number))
 }
 
 /// A credential that somebody made up without the service's key.
 pub(super) fn forged(kind: Kind, tenant: Tenant, id: u64) -> Credential {
     let keys = MacKeys::parse("a key of somebody who does not know ours").unwrap();
-    let access = Claims { scopes: Scopes::all(), expires_at: None };
+    let access = Claims { scopes: Scopes::all(), expires_at: None, ..Claims::default() };
     Credential::generate(kind, tenant, Id::new(id).unwrap(), access, &keys, &Random::seeded(1))
 }
 

@@ -522,13 +522,17 @@ async fn only_owners_give_access_to_the_log() {
         "client_name": "Log", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none", "scope": "audit:read",
     });
     let app = OAuthApp::register_with(&api, &metadata).await;
-    for (member, error) in [(&jo, "access_denied"), (&ada, "")] {
-        let browser = Browser::with_session(&api, ACME, member).await;
-        let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
-        let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-        let (_, response) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
-        assert_eq!(response.get("error"), error);
-    }
+    let [jo, ada] =
+        [Browser::with_session(&api, ACME, &jo).await, Browser::with_session(&api, ACME, &ada).await];
+    let refused = jo.get(&authorize_url(&app.authorization_request())).await;
+    assert_eq!(Form::of_location(&refused).1.get("error"), "access_denied");
+    let page = ada.get(&authorize_url(&app.authorization_request())).await.expect(200);
+    let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    let forged = jo.get("/dashboard").await.expect(200);
+    let forged = form.clone().set("csrf", Form::of(&forged, "/dashboard/sign-out").get("csrf"));
+    let refused = jo.submit("/oauth/authorize", &forged).await;
+    assert_eq!(Form::of_location(&refused).1.get("error"), "access_denied", "with the form of an owner");
+    assert_eq!(Form::of_location(&ada.submit("/oauth/authorize", &form).await).1.get("error"), "");
 }
 
 /// The alarms use the names in the gateway's access log and the words in the log of the functions.

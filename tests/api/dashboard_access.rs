@@ -109,7 +109,7 @@ impl DashboardFixtures {
         let (acme, random, now) =
             (tenant(ACME, Mode::Live), &api.environment.random, api.environment.clock.now());
         let (id, keys) = (Id::new(4_711).unwrap(), &api.environment.config.credential_keys);
-        let claims = Claims { scopes: Scopes::by_default(), expires_at: None };
+        let claims = Claims { scopes: Scopes::by_default(), expires_at: None, ..Claims::default() };
         let credential = Credential::generate(Kind::ApiKey, acme, id, claims, keys, random);
         let key = credential.api_key("Stock key".to_owned(), now);
         api.store().insert_api_key(Transaction::new(acme), &key).await.unwrap();

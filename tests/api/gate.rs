@@ -273,7 +273,14 @@ async fn scopes_and_expiry_in_a_text_cannot_be_changed() {
     let id = Id::new(77).unwrap();
     let issue = |scopes, expires_at| {
         let (keys, random) = (demo::credential_keys().unwrap(), Random::seeded(5));
-        Credential::generate(Kind::ApiKey, globex, id, Claims { scopes, expires_at }, &keys, &random)
+        Credential::generate(
+            Kind::ApiKey,
+            globex,
+            id,
+            Claims { scopes, expires_at, ..Claims::default() },
+            &keys,
+            &random,
+        )
     };
     let narrow = issue(shared::model::Scope::OrganizationRead.into(), None);
     let key = narrow.api_key("Narrow".to_owned(), api.environment.clock.now());

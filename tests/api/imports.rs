@@ -32,7 +32,6 @@ const LAYERS: [&str; 18] = [
 const MODEL_IN_HTTP: [&str; 27] = [
     "Actor",
     "ActorKind",
-    "Audience",
     "AuditAction",
     "AuditActor",
     "AuditTarget",
@@ -46,6 +45,7 @@ const MODEL_IN_HTTP: [&str; 27] = [
     "NamedOrganization",
     "Organization",
     "PasswordCost",
+    "Resource",
     "Scalar",
     "Scope",
     "Scopes",

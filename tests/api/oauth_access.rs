@@ -2,9 +2,12 @@
 
 use http::Method;
 use serde_json::json;
-use shared::model::{Mode, Plan};
+use shared::auth::{Claims, Credential, Kind};
+use shared::mac_keys::MacKeys;
+use shared::model::{Audience, Mode, Plan};
+use shared::random::Random;
 use tests::browser::{Browser, Form};
-use tests::oauth::{OAuthApp, Tokens, oauth_error, token_status};
+use tests::oauth::{OAuthApp, Tokens, count_hashes, oauth_error, token_status};
 use tests::{ACME, GLOBEX, Response, TestApi, read_credential, tenant};
 
 async fn get(api: &TestApi, path: &str, access: &str) -> Response {
@@ -80,22 +83,35 @@ async fn an_application_of_a_suspended_organization_gets_403_without_a_challenge
     get(&api, "/api/v1/roles", &tokens.access).await.expect(200);
 }
 
+/// Only the service that issued a token knows it, and its text says for which of the resources.
 #[tokio::test]
-async fn a_token_for_another_api_is_invalid() {
+async fn a_token_of_another_service_or_for_another_resource_is_invalid() {
     let mut api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
     let tokens = app.connect(&Browser::signed_in(&api, ACME).await).await;
     let credential = read_credential(&tokens.access);
+    assert_eq!(credential.claims().audience, Audience::Api);
     let grant = api.store().find_grant(credential.tenant(), credential.id()).await.unwrap().unwrap();
-    assert_eq!(grant.tokens.unwrap().access, credential.gate_hash("https://api.rolecall.test/api/v1"));
-    let original = api.gateway.clone();
-    for elsewhere in
-        ["https://api.elsewhere.test", "http://api.rolecall.test", "https://api.rolecall.test:8443"]
-    {
-        api.environment.config.base_url = Some(elsewhere.to_owned());
-        api.restart();
-        assert_eq!(token_status(&api, &tokens.access).await, 401, "{elsewhere}");
+    assert_eq!(grant.tokens.unwrap().access, credential.gate_hash());
+    let keys = api.environment.config.credential_keys.clone();
+    for audience in Audience::ALL {
+        let claims = Claims { audience, ..credential.claims() };
+        let random = Random::seeded(1);
+        let (kind, tenant, id) = (Kind::AccessToken, credential.tenant(), credential.id());
+        let other = Credential::generate(kind, tenant, id, claims, &keys, &random);
+        assert_eq!(token_status(&api, other.reveal()).await, 401, "never issued: {audience:?}");
     }
+    api.dynamodb.take_calls();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let refused =
+        api.request(Method::POST, "/mcp").bearer(&tokens.access).json(&list).send().await.expect(401);
+    assert!(refused.header("www-authenticate").contains("error=\"invalid_token\""));
+    assert!(api.dynamodb.take_calls().is_empty(), "the text says for what it is");
+    let original = api.gateway.clone();
+    api.environment.config.credential_keys =
+        MacKeys::parse("the key of another service is long enough").unwrap();
+    api.restart();
+    assert_eq!(token_status(&api, &tokens.access).await, 401);
     api.gateway = original;
     assert_eq!(token_status(&api, &tokens.access).await, 200);
 }
@@ -164,26 +180,29 @@ async fn touchpoints_name_the_application_as_the_actor() {
     assert_eq!(page.expect(200).string("/touchpoints/0/actor/name"), "Assistant");
 }
 
+/// Each request writes the hashes of all valid tokens, so those without a grant are removed.
 #[tokio::test]
-async fn an_organization_connects_at_most_fifty_applications_with_valid_tokens() {
+async fn tokens_that_have_expired_leave_the_gate() {
     let api = TestApi::new().await;
-    let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
-    let mut all = Vec::new();
-    for _ in 0..50 {
-        all.push(app.connect(&browser).await);
+    let keys = count_hashes(&api).await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let (one, two) = (app.connect(&browser).await, app.connect(&browser).await);
+    let next = Tokens::of(&app.refresh(&two.refresh).await);
+    assert_eq!(count_hashes(&api).await, keys + 3);
+    let last = Tokens::of(&app.refresh(&next.refresh).await);
+    assert_eq!(count_hashes(&api).await, keys + 3, "one current token and the one before it");
+    assert_eq!(token_status(&api, &two.access).await, 401);
+    app.revoke(&one.access).await.expect(200);
+    assert_eq!(count_hashes(&api).await, keys + 2);
+    // A day later all have expired, but nobody has asked for new ones.
+    api.clock.set("2026-11-21T09:30:00Z");
+    assert_eq!(count_hashes(&api).await, keys + 2);
+    let third = app.connect(&Browser::signed_in(&api, ACME).await).await;
+    assert_eq!(count_hashes(&api).await, keys + 1);
+    for (tokens, status) in [(&last, 401), (&third, 200)] {
+        assert_eq!(token_status(&api, &tokens.access).await, status);
+        Tokens::of(&app.refresh(&tokens.refresh).await);
     }
-    let code = app.code(&browser, &app.authorization_request(), "live").await;
-    let response = app.exchange(&code).await;
-    assert_eq!(oauth_error(&response), (400, "invalid_grant"));
-    assert!(response.string("/error_description").contains("Too many applications"), "{}", response.text);
-    let renewed = Tokens::of(&app.refresh(&all[0].refresh).await);
-    assert_eq!(token_status(&api, &renewed.access).await, 200, "a connected application is not affected");
-    app.revoke(&all[1].refresh).await.expect(200);
-    Tokens::of(&app.exchange(&code).await);
-    api.clock.set("2026-11-20T10:31:00Z");
-    app.connect(&Browser::signed_in(&api, ACME).await).await;
-    for pair in &all[2..] {
-        Tokens::of(&app.refresh(&pair.refresh).await);
-    }
+    api.get("/api/v1/roles").await.expect(200);
 }

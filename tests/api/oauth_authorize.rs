@@ -2,8 +2,9 @@
 
 use http::Method;
 use serde_json::json;
+use shared::model::{Client, Scope, Scopes};
 use tests::browser::{Browser, Form};
-use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, oauth_error};
+use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, oauth_error, token_status};
 use tests::{ACME, BASE_URL, Response, TestApi};
 
 async fn request(api: &TestApi, query: &Form) -> Response {
@@ -218,7 +219,8 @@ async fn every_other_error_is_sent_to_the_application_only_if_a_member_is_signed
         (valid.clone().set("code_challenge", &format!("{short}+")), "invalid_request"),
         (valid.clone().set("code_challenge", &format!("{}é", &short[1..])), "invalid_request"),
         (valid.clone().set("scope", "roles:delete"), "invalid_scope"),
-        (valid.clone().set("scope", "roles:read offline_access"), "invalid_scope"),
+        (valid.clone().set("scope", "openid offline_access"), "invalid_scope"),
+        (valid.clone().set("scope", "candidates:erase audit:read"), "invalid_scope"),
         (valid.clone().set("scope", "ROLES:READ"), "invalid_scope"),
         (valid.clone().set("scope", "roles:read,roles:write"), "invalid_scope"),
         (valid.clone().set("scope", " "), "invalid_scope"),
@@ -287,22 +289,67 @@ async fn every_other_error_is_sent_to_the_application_only_if_a_member_is_signed
     assert_eq!(params.names(), ["error", "error_description", "iss"], "a missing state is not returned");
 }
 
+/// Scopes that are unknown here, or that the client may not request, are left out (RFC 6749, section 3.3).
 #[tokio::test]
-async fn a_client_may_request_only_the_scopes_that_it_has_registered() {
+async fn a_client_gets_only_scopes_that_are_known_and_that_it_has_registered() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let metadata = json!({
         "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none", "scope": "roles:read organization:read"
     });
     let app = OAuthApp::register_with(&api, &metadata).await;
-    for (scope, granted) in [("", "roles:read organization:read"), ("organization:read", "organization:read")]
-    {
+    for (scope, granted) in [
+        ("", "roles:read organization:read"),
+        ("organization:read", "organization:read"),
+        ("roles:read roles:write", "roles:read"),
+        ("openid offline_access organization:read profile", "organization:read"),
+    ] {
         let code = app.code(&browser, &app.authorization_request().set("scope", scope), "live").await;
         assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), granted);
     }
-    let wider = app.authorization_request().set("scope", "roles:read roles:write");
-    let (_, response) = Form::of_location(&browser.get(&authorize_url(&wider)).await);
-    assert_eq!((response.get("error"), response.get("code")), ("invalid_scope", ""));
+    for none in ["roles:write", "openid offline_access", "candidates:erase"] {
+        let query = app.authorization_request().set("scope", none);
+        let (_, response) = Form::of_location(&browser.get(&authorize_url(&query)).await);
+        assert_eq!((response.get("error"), response.get("code")), ("invalid_scope", ""), "{none}");
+    }
+}
+
+/// The official SDK of MCP for Go registers without a scope and then requests the scopes of the challenge.
+#[tokio::test]
+async fn a_client_that_registers_no_scope_gets_what_the_challenges_ask_for() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let challenge = api.request(Method::POST, "/mcp").anonymous().json(&json!({})).send().await.expect(401);
+    let challenge = challenge.header("www-authenticate").to_owned();
+    let scope = challenge.split("scope=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(scope.contains("events:read"), "{scope}");
+    let query = app.authorization_request().set("resource", &format!("{BASE_URL}/mcp")).set("scope", scope);
+    let code = app.code(&browser, &query, "live").await;
+    assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), scope);
+    // Every scope that the API asks for in a 403, but for those that owners alone give.
+    for scope in Scope::ALL {
+        let query = app.authorization_request().set("scope", &format!("{} roles:read", scope.as_str()));
+        let code = app.code(&browser, &query, "live").await;
+        let granted = app.exchange(&code).await.expect(200).string("/scope").to_owned();
+        let is_granted = granted.split(' ').any(|granted| granted == scope.as_str());
+        assert_eq!(is_granted, scope.may_be_given_by(MemberRole::Member), "{granted}");
+    }
+}
+
+/// A client that was registered before its scopes were optional has those of its registration.
+#[tokio::test]
+async fn a_client_registered_before_gets_what_it_was_registered_for() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let client = api.store().find_client(&app.id).await.unwrap().unwrap();
+    assert_eq!(client.scopes, None);
+    let before = Client { scopes: Some(Scopes::by_default()), ..client };
+    api.store().insert_client(&before).await.unwrap();
+    let query = app.authorization_request().set("scope", "roles:read events:read openid");
+    let code = app.code(&browser, &query, "live").await;
+    assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), "roles:read");
 }
 
 #[tokio::test]
@@ -332,28 +379,83 @@ async fn the_response_is_appended_to_the_redirect_uris_query() {
     }
 }
 
+/// Hosts that find two resources ask for the host of both, and clients of 2025-03-26 name none.
 #[tokio::test]
-async fn equivalent_resource_indicators_are_accepted() {
+async fn a_resource_indicator_says_what_the_token_is_for() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
     let browser = Browser::signed_in(&api, ACME).await;
-    for resource in [
-        "https://api.rolecall.test/api/v1",
-        "https://api.rolecall.test/api/v1/",
-        "https://api.rolecall.test",
-        "https://api.rolecall.test/",
-        "https://API.rolecall.test:443/api/v1",
+    let (api_url, mcp_url) = (format!("{BASE_URL}/api/v1"), format!("{BASE_URL}/mcp"));
+    let statuses = async |access: &str| {
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let mcp = api.request(Method::POST, "/mcp").bearer(access).json(&list).send().await.status;
+        (token_status(&api, access).await, mcp)
+    };
+    let (both, only_api, only_mcp) = ((200, 200), (200, 401), (401, 200));
+    let query = |resource: &str| app.authorization_request().set("resource", resource);
+    for (query, expected) in [
+        (app.authorization_request().without("resource"), both),
+        (query(""), both),
+        (query(BASE_URL), both),
+        (query(&format!("{BASE_URL}/")), both),
+        (query(BASE_URL).and("resource", &format!("{BASE_URL}/")), both),
+        (query(&api_url), only_api),
+        (query(&format!("{api_url}/")), only_api),
+        (query("https://API.rolecall.test:443/api/v1"), only_api),
+        (query(&mcp_url), only_mcp),
+        (query(&format!("{mcp_url}/")), only_mcp),
+        (query(&mcp_url).and("resource", &format!("{mcp_url}/")), only_mcp),
     ] {
-        let query = app.authorization_request().set("resource", resource);
         let code = app.code(&browser, &query, "live").await;
-        let exchange = OAuthApp::token_request(&code).and("resource", resource);
+        let exchange = OAuthApp::token_request(&code).and("resource", query.get("resource"));
+        let mut tokens = Tokens::of(&app.send("/oauth/token", &exchange).await);
+        assert_eq!(statuses(&tokens.access).await, expected, "{query:?}");
+        for resource in ["", query.get("resource")] {
+            let refresh = OAuthApp::refresh_request(&tokens.refresh).and("resource", resource);
+            tokens = Tokens::of(&app.send("/oauth/token", &refresh).await);
+            assert_eq!(statuses(&tokens.access).await, expected, "a refresh keeps it: {query:?}");
+        }
+    }
+    for (first, second) in [(BASE_URL, &*api_url), (BASE_URL, &mcp_url), (&api_url, &mcp_url)] {
+        let mixed = query(first).and("resource", second);
+        let (_, answer) = Form::of_location(&browser.get(&authorize_url(&mixed)).await.expect(303));
+        assert_eq!(answer.get("error"), "invalid_target", "{mixed:?}");
+    }
+    // A client may name a part for one access token, and the grant stays for both (RFC 8707, section 2.2).
+    let code = app.code(&browser, &query(BASE_URL), "live").await;
+    let exchange = OAuthApp::token_request(&code).and("resource", &mcp_url);
+    let tokens = Tokens::of(&app.send("/oauth/token", &exchange).await);
+    assert_eq!(statuses(&tokens.access).await, only_mcp);
+    assert_eq!(statuses(&Tokens::of(&app.refresh(&tokens.refresh).await).access).await, both);
+}
+
+/// Cursor registers its own scheme beside two other addresses.
+#[tokio::test]
+async fn an_app_with_a_scheme_of_its_own_passes_the_whole_flow() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let uris = [
+        "cursor://anysphere.cursor-mcp/oauth/callback",
+        "https://www.cursor.com/agents/mcp/oauth/callback",
+        "http://localhost:8787/callback",
+    ];
+    let metadata =
+        json!({ "client_name": "Cursor", "redirect_uris": uris, "token_endpoint_auth_method": "none" });
+    let app = OAuthApp::register_with(&api, &metadata).await;
+    for uri in uris {
+        let query = app.authorization_request().set("redirect_uri", uri);
+        let page = browser.get(&authorize_url(&query)).await.expect(200);
+        let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+        let sent = browser.submit("/oauth/authorize", &form).await.expect(303);
+        assert!(sent.header("location").starts_with(&format!("{uri}?code=rc_ac_L")), "{sent:?}");
+        let (_, answer) = Form::of_location(&sent);
+        let exchange = OAuthApp::token_request(answer.get("code")).set("redirect_uri", uri);
         Tokens::of(&app.send("/oauth/token", &exchange).await);
     }
-    for query in [
-        app.authorization_request().without("resource"),
-        app.authorization_request().set("resource", ""),
-        app.authorization_request().and("resource", "https://api.rolecall.test"),
-    ] {
-        app.code(&browser, &query, "live").await;
+    for other in
+        ["cursor://evil/oauth/callback", "cursor://anysphere.cursor-mcp/oauth/callback/", "cursor2://x"]
+    {
+        let query = app.authorization_request().set("redirect_uri", other);
+        assert_error_page(&browser.get(&authorize_url(&query)).await, other);
     }
 }

@@ -2,12 +2,13 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use shared::model::{Scope, Scopes};
+use shared::model::{Grant, Member, MemberRole, Mode, Room, Scope, Scopes};
 use shared::services::membership::{self, KeyDecision};
+use shared::store::{Holder, Transaction};
 use tests::browser::{Browser, COOKIE, FOREIGN_COOKIES, FORM, Form};
-use tests::dashboard::owner;
+use tests::dashboard::{add_member, connect_app, owner};
 use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, token_status};
-use tests::{ACME, BASE_URL, GLOBEX, TestApi, tenant};
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, read_credential, tenant};
 
 #[tokio::test]
 async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() {
@@ -43,8 +44,19 @@ async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() 
     assert_eq!(
         all.text.matches("<li>").count(),
         Scopes::by_default().iter().count() + 3,
-        "a request without a scope asks for every scope that the client has registered"
+        "a request without a scope asks for the scopes of a key for which none are chosen"
     );
+    let asks = |page: &Response| !page.text.contains("It may do this through the API at any time");
+    let mcp = app.authorization_request().set("resource", &format!("{BASE_URL}/mcp"));
+    for (query, expected) in [
+        (app.authorization_request(), false),
+        (app.authorization_request().set("resource", BASE_URL), false),
+        (app.authorization_request().without("resource"), false),
+        (app.authorization_request().set("scope", "roles:read events:read"), true),
+        (mcp, true),
+    ] {
+        assert_eq!(asks(&browser.get(&authorize_url(&query)).await.expect(200)), expected, "{query:?}");
+    }
     for (name, value) in [
         ("cache-control", "no-store"),
         ("x-frame-options", "DENY"),
@@ -160,8 +172,9 @@ async fn allow_and_deny_redirect_to_the_application() {
         (allowed.header("referrer-policy"), allowed.header("cache-control")),
         ("no-referrer", "no-store")
     );
+    let is_read = |operation: &str| operation.contains("Get") || operation == "Query";
     let writes: Vec<_> =
-        api.dynamodb.take_calls().into_iter().filter(|call| !call.operation.contains("Get")).collect();
+        api.dynamodb.take_calls().into_iter().filter(|call| !is_read(&call.operation)).collect();
     assert_eq!(writes.len(), 1, "one transaction");
 }
 
@@ -191,8 +204,8 @@ async fn a_consent_keeps_the_application_and_checks_the_member() {
     assert_eq!(member["ConditionExpression"], "#version = :version");
     assert_eq!(
         actions.len(),
-        5,
-        "the grant, the member, the application, the notice, and the entry in the audit log"
+        6,
+        "the grant, the counter, the member, the application, the notice, and the entry in the audit log"
     );
 }
 
@@ -296,7 +309,7 @@ async fn removing_a_member_revokes_the_grants() {
     let code = app.code(&browser, &app.authorization_request(), "live").await;
     let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-    let organization = tenant(GLOBEX, shared::model::Mode::Live).organization;
+    let organization = tenant(GLOBEX, Mode::Live).organization;
     let member = api.store().find_member(organization, organization).await.unwrap().unwrap();
     let now = api.environment.clock.now();
     membership::remove(api.store(), organization, &member, None, |_, _| KeyDecision::End, now).await.unwrap();
@@ -316,4 +329,257 @@ async fn removing_a_member_revokes_the_grants() {
         .await,
     );
     assert_eq!(token_status(&api, &others.access).await, 200);
+}
+
+/// Connects applications for a member, without the consent page.
+async fn connect_many(api: &TestApi, mode: Mode, member: &Member, count: usize) -> Vec<Grant> {
+    let mut grants = Vec::new();
+    for number in 0..count {
+        let name = format!("App {number}");
+        grants.push(connect_app(&api.environment, tenant(ACME, mode), member.id, &name).await.0);
+    }
+    grants
+}
+
+async fn count_grants(api: &TestApi, mode: Mode) -> usize {
+    api.store().list_good_grants(tenant(ACME, mode), api.environment.clock.now()).await.unwrap().len()
+}
+
+/// Allows what the consent page shows. Returns the page and the response.
+async fn allow(browser: &Browser<'_>, query: &Form, mode: &str) -> (Response, Response) {
+    let page = browser.get(&authorize_url(query)).await.expect(200);
+    let form = Form::of(&page, "/oauth/authorize").and("mode", mode).and("decision", "allow");
+    let response = browser.submit("/oauth/authorize", &form).await;
+    (page, response)
+}
+
+#[tokio::test]
+async fn a_further_application_ends_the_members_own_that_was_idle_longest() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
+    let (ada, query) = (owner(&api, ACME).await, app.authorization_request());
+    let grants = connect_many(&api, Mode::Live, &ada, Room::MAX_OF_MEMBER).await;
+    let acme = tenant(ACME, Mode::Live);
+    for (number, grant) in grants.iter().enumerate() {
+        let day = if number == 7 { "2026-11-01" } else { "2026-11-19" }.parse().unwrap();
+        api.store().record_use(acme, Holder::App(grant.id), day).await.unwrap();
+    }
+    let browser = Browser::with_session(&api, ACME, &ada).await;
+    let (page, response) = allow(&browser, &query, "live").await;
+    let ending =
+        "connected to the live data. If you\n    choose it, <q>App 7</q> from app.example loses its access";
+    assert!(page.text.contains(ending), "{}", page.text);
+    assert!(
+        page.text.contains("(last on 2026-11-01)") && !page.text.contains("<q>App 8</q>"),
+        "{}",
+        page.text
+    );
+    let (_, answer) = Form::of_location(&response);
+    let tokens = Tokens::of(&app.exchange(answer.get("code")).await);
+    assert_eq!(token_status(&api, &tokens.access).await, 200);
+    let ended = api.store().find_grant(acme, grants[7].id).await.unwrap().unwrap();
+    assert!(ended.revoked_at.is_some());
+    assert_eq!(count_grants(&api, Mode::Live).await, Room::MAX_OF_MEMBER);
+    // The other mode and the other members have room.
+    let (_, response) = allow(&browser, &query, "test").await;
+    assert!(!Form::of_location(&response).1.get("code").is_empty());
+    assert_eq!(count_grants(&api, Mode::Live).await, Room::MAX_OF_MEMBER);
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let (page, _) = allow(&Browser::with_session(&api, ACME, &jo).await, &query, "live").await;
+    assert!(!page.text.contains("loses its access"), "{}", page.text);
+}
+
+/// The page that the member answers has named another application, or none.
+#[tokio::test]
+async fn no_application_ends_that_the_page_has_not_named() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
+    let ada = owner(&api, ACME).await;
+    let grants = connect_many(&api, Mode::Live, &ada, Room::MAX_OF_MEMBER - 1).await;
+    let browser = Browser::with_session(&api, ACME, &ada).await;
+    let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
+    let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    connect_many(&api, Mode::Live, &ada, 1).await;
+    let again = browser.submit("/oauth/authorize", &form).await.expect(200);
+    assert!(
+        again.text.contains("<q>App 0</q>") && count_grants(&api, Mode::Live).await == 50,
+        "{}",
+        again.text
+    );
+    let second = Form::of(&again, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    let named = format!("live: in place of {}", grants[0].id);
+    assert!(second.get("offer").contains(&named), "{second:?}");
+    for wrong in ["", "x", form.get("offer"), &second.get("offer").replace("live: ", "test: ")] {
+        browser.submit("/oauth/authorize", &second.clone().set("offer", wrong)).await.expect(200);
+    }
+    assert_eq!(count_grants(&api, Mode::Live).await, 50);
+    browser.submit("/oauth/authorize", &second).await.expect(303);
+    let ended = api.store().find_grant(tenant(ACME, Mode::Live), grants[0].id).await.unwrap().unwrap();
+    assert!(ended.revoked_at.is_some());
+}
+
+#[tokio::test]
+async fn an_organization_has_at_most_150_connected_applications_in_a_mode() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
+    let query = app.authorization_request();
+    let mut members = vec![owner(&api, ACME).await];
+    for name in ["Ben", "Cleo", "Dan"] {
+        members.push(add_member(&api, ACME, name, MemberRole::Member).await);
+    }
+    for member in &members[..3] {
+        connect_many(&api, Mode::Live, member, 50).await;
+    }
+    let dan = Browser::with_session(&api, ACME, &members[3]).await;
+    let page = dan.get(&authorize_url(&query)).await.expect(200);
+    assert!(
+        page.text.contains("The live data has as many\n    connected applications as possible"),
+        "{}",
+        page.text
+    );
+    assert!(page.text.contains("value=\"live\" disabled"), "{}", page.text);
+    assert!(page.text.contains("value=\"test\" checked"), "{}", page.text);
+    let (_, refused) = allow(&dan, &query, "live").await;
+    assert_eq!((refused.status, count_grants(&api, Mode::Live).await), (200, 150));
+    // Whoever has some, replaces one of them. A code that was given before is exchanged in any case.
+    let cleo = Browser::with_session(&api, ACME, &members[2]).await;
+    let (_, response) = allow(&cleo, &query, "live").await;
+    assert_eq!(count_grants(&api, Mode::Live).await, 150);
+    connect_many(&api, Mode::Live, &members[0], 1).await;
+    let tokens = Tokens::of(&app.exchange(Form::of_location(&response).1.get("code")).await);
+    let tokens = Tokens::of(&app.refresh(&tokens.refresh).await);
+    assert_eq!(token_status(&api, &tokens.access).await, 200, "the token endpoint refuses none");
+    // In both modes.
+    for member in &members[..3] {
+        connect_many(&api, Mode::Test, member, 50).await;
+    }
+    let page = dan.get(&authorize_url(&query)).await.expect(200);
+    assert!(
+        page.text.contains("Both have as many") && !page.text.contains(">Allow</button>"),
+        "{}",
+        page.text
+    );
+}
+
+/// A narrowed application that is connected again, by anyone and under any client, stays narrowed.
+#[tokio::test]
+async fn a_narrowing_holds_for_a_site_until_an_owner_lifts_it() {
+    let api = TestApi::new().await;
+    let settings = "/dashboard/settings/integrations/connected-apps";
+    let (ada, jo) = (owner(&api, ACME).await, add_member(&api, ACME, "Jo", MemberRole::Member).await);
+    let [ada, jo] =
+        [Browser::with_session(&api, ACME, &ada).await, Browser::with_session(&api, ACME, &jo).await];
+    let of_others = Browser::signed_in(&api, GLOBEX).await;
+    let uris = |uri: &str| json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" });
+    for (uri, same, site, other) in [
+        (REDIRECT, "https://APP.example:8443/other", "app.example", "https://app.example.org/callback"),
+        ("cursor://a/callback", "cursor://b/other", "cursor:", "zed://a/callback"),
+        ("http://127.0.0.1:1/cb", "http://localhost/x", "a loopback address", "https://other.example/cb"),
+    ] {
+        let (first, second) = (
+            OAuthApp::register_with(&api, &uris(uri)).await,
+            OAuthApp::register_with(&api, &uris(same)).await,
+        );
+        let query = first.authorization_request().set("redirect_uri", uri);
+        let (_, response) = allow(&ada, &query, "live").await;
+        let exchange =
+            OAuthApp::token_request(Form::of_location(&response).1.get("code")).set("redirect_uri", uri);
+        let tokens = Tokens::of(&first.send("/oauth/token", &exchange).await);
+        let path = format!("{settings}/{}", read_credential(&tokens.access).id());
+        let narrow = format!("{path}/narrow");
+        let page = ada.get(&path).await.expect(200);
+        ada.submit(&narrow, &Form::of(&page, &narrow)).await.expect(303);
+        assert!(ada.get(&path).await.text.contains(&format!("an app from {site} gives it only")), "{site}");
+        // Another client at the same site, a plain member, and the other mode.
+        let again = second.authorization_request().set("redirect_uri", same);
+        for (browser, mode) in [(&jo, "live"), (&ada, "test")] {
+            let (page, response) = allow(browser, &again, mode).await;
+            assert!(page.text.contains(&format!("narrowed an application from {site}")), "{}", page.text);
+            assert!(!page.text.contains(Scope::RolesWrite.description()), "{}", page.text);
+            let code = Form::of_location(&response).1.get("code").to_owned();
+            let exchange = OAuthApp::token_request(&code).set("redirect_uri", same);
+            let granted = second.send("/oauth/token", &exchange).await.expect(200);
+            let is_for_reading = granted.string("/scope").split(' ').all(|scope| scope.ends_with(":read"));
+            assert!(is_for_reading, "{}", granted.text);
+        }
+        let writing = again.clone().set("scope", "roles:write");
+        let (_, answer) = Form::of_location(&jo.get(&authorize_url(&writing)).await);
+        assert_eq!(answer.get("error"), "access_denied");
+        // Other sites and other organizations notice nothing.
+        let elsewhere = OAuthApp::register_with(&api, &uris(other)).await;
+        let elsewhere = elsewhere.authorization_request().set("redirect_uri", other);
+        for (browser, query) in [(&jo, &elsewhere), (&of_others, &again)] {
+            let page = browser.get(&authorize_url(query)).await.expect(200);
+            assert!(page.text.contains(Scope::RolesWrite.description()), "{site}: {}", page.text);
+        }
+        // Members see it, and only owners lift it.
+        let lift = format!("{settings}/lift-narrowing");
+        let listed = jo.get(settings).await.expect(200);
+        assert!(listed.text.contains(&format!("<th scope=\"row\">{site}</th>")), "{}", listed.text);
+        assert!(!listed.text.contains(&lift), "{}", listed.text);
+        let form = Form::of(&ada.get(settings).await.expect(200), &lift);
+        assert_eq!(form.get("site"), site);
+        let own = Form::of(&listed, "/dashboard/sign-out").and("site", site);
+        jo.submit(&lift, &own).await.expect(403);
+        ada.submit(&lift, &form.clone().set("site", "elsewhere.example")).await.expect(404);
+        ada.submit(&lift, &form).await.expect(303);
+        ada.submit(&lift, &form).await.expect(404);
+        let (page, _) = allow(&jo, &again, "live").await;
+        assert!(page.text.contains(Scope::RolesWrite.description()), "{}", page.text);
+        // What was connected meanwhile keeps what it was given.
+        let next = first.refresh(&tokens.refresh).await.expect(200);
+        assert!(!next.string("/scope").contains("write"), "{}", next.text);
+    }
+    let log = ada.get("/dashboard/settings/audit-log?action=grant.narrowing_lifted").await.expect(200);
+    assert_eq!(
+        log.text.matches("lifted the narrowing that began with the application").count(),
+        3,
+        "{}",
+        log.text
+    );
+}
+
+/// The member became a plain one, or the narrowing was lifted, after the page was shown.
+#[tokio::test]
+async fn nothing_is_given_that_the_page_has_not_shown() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let acme = tenant(ACME, Mode::Live);
+    let (grant, _) = connect_app(&api.environment, acme, acme.organization, "App").await;
+    let now = api.environment.clock.now();
+    let mut transaction = Transaction::new(acme);
+    transaction.narrow_grant(&grant, now).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
+    let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    let site = api.store().find_narrowed_site(acme.organization, "app.example").await.unwrap().unwrap();
+    assert_eq!((site.grant, site.client_name.as_str(), site.at), (grant.id, "App", now));
+    let mut transaction = Transaction::new(acme);
+    transaction.lift_narrowing(&site);
+    api.store().commit(transaction).await.unwrap();
+    let again = browser.submit("/oauth/authorize", &form).await.expect(200);
+    assert!(again.text.contains(Scope::RolesWrite.description()), "{}", again.text);
+    let form = Form::of(&again, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    let (_, answer) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
+    assert!(app.exchange(answer.get("code")).await.expect(200).string("/scope").contains("roles:write"));
+}
+
+/// Hosts request all the scopes that the metadata names. Members give what they can.
+#[tokio::test]
+async fn members_give_everything_but_what_owners_alone_give() {
+    let api = TestApi::new().await;
+    let all = Scopes::all().to_string();
+    let metadata = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none", "scope": all });
+    let app = OAuthApp::register_with(&api, &metadata).await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    for (member, scopes) in [(jo, Scopes::of_members()), (owner(&api, ACME).await, Scopes::all())] {
+        let browser = Browser::with_session(&api, ACME, &member).await;
+        let (page, response) = allow(&browser, &app.authorization_request(), "live").await;
+        let code = Form::of_location(&response).1.get("code").to_owned();
+        assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), scopes.to_string());
+        let is_told =
+            page.text.contains("The application also asked for what only an owner can allow: Erase");
+        assert_eq!(is_told, scopes != Scopes::all(), "{}", page.text);
+    }
 }

@@ -66,15 +66,15 @@ async fn the_authorization_server_metadata_is_complete() {
 #[tokio::test]
 async fn the_api_and_its_host_have_protected_resource_metadata() {
     let api = TestApi::new().await;
-    for (name, resource) in [
-        ("oauth-protected-resource", "https://api.rolecall.test"),
-        ("oauth-protected-resource/api/v1", "https://api.rolecall.test/api/v1"),
+    for (name, resource, title) in [
+        ("oauth-protected-resource", "https://api.rolecall.test", "Rolecall"),
+        ("oauth-protected-resource/api/v1", "https://api.rolecall.test/api/v1", "Rolecall API"),
     ] {
         assert_eq!(
             discover(&api, name).await.expect(200).body,
             json!({
                 "resource": resource,
-                "resource_name": "Rolecall API",
+                "resource_name": title,
                 "authorization_servers": ["https://api.rolecall.test"],
                 "scopes_supported": SCOPES,
                 "bearer_methods_supported": ["header"],

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use shared::model::Mode;
+use shared::model::{Mode, Room};
 use shared::services::membership::{self, KeyDecision};
 use shared::store::Transaction;
 use tests::browser::{Browser, Form};
+use tests::dashboard::connect_app;
 use tests::oauth::{OAuthApp, Tokens, authorize_url, oauth_error, token_status};
 use tests::{ACME, GLOBEX, TestApi, read_credential, tenant};
 use tokio::sync::oneshot::{self, Receiver};
@@ -24,26 +25,14 @@ fn refresh_before_next_write(api: &Arc<TestApi>, app: &OAuthApp<'_>, refresh: &s
 }
 
 #[tokio::test]
-async fn a_repeated_refresh_racing_with_the_use_of_the_new_token_ends_the_grant() {
-    let api = Arc::new(TestApi::new().await);
-    let app = OAuthApp::register(&api, "none").await;
-    let first = app.connect(&Browser::signed_in(&api, ACME).await).await;
-    let second = Tokens::of(&app.refresh(&first.refresh).await);
-    let (shared_api, access) = (api.clone(), second.access.clone());
-    api.dynamodb.run_before(WRITE, async move { assert_eq!(token_status(&shared_api, &access).await, 200) });
-    assert_eq!(oauth_error(&app.refresh(&first.refresh).await), INVALID_GRANT);
-    assert_eq!(token_status(&api, &second.access).await, 401);
-    assert_eq!(oauth_error(&app.refresh(&second.refresh).await), INVALID_GRANT);
-}
-
-#[tokio::test]
-async fn a_refresh_racing_with_another_one_is_evaluated_again() {
+async fn a_refresh_racing_with_another_one_gets_the_same_pair() {
     let api = Arc::new(TestApi::new().await);
     let app = OAuthApp::register(&api, "none").await;
     let first = app.connect(&Browser::signed_in(&api, ACME).await).await;
     let concurrent = refresh_before_next_write(&api, &app, &first.refresh);
     let last = Tokens::of(&app.refresh(&first.refresh).await);
-    assert_eq!(token_status(&api, &concurrent.await.unwrap().access).await, 401);
+    let concurrent = concurrent.await.unwrap();
+    assert_eq!((concurrent.access, concurrent.refresh), (last.access.clone(), last.refresh));
     assert_eq!(token_status(&api, &last.access).await, 200);
 }
 
@@ -140,25 +129,56 @@ async fn an_access_token_revoked_during_a_refresh_stays_revoked() {
 }
 
 #[tokio::test]
-async fn cleaning_up_an_expired_token_does_not_remove_its_successor() {
+async fn cleaning_up_expired_tokens_does_not_remove_their_successors() {
     let api = Arc::new(TestApi::new().await);
     let app = OAuthApp::register(&api, "none").await;
-    let browser = Browser::signed_in(&api, ACME).await;
-    let (one, two) = (app.connect(&browser).await, app.connect(&browser).await);
+    let one = app.connect(&Browser::signed_in(&api, ACME).await).await;
     api.clock.set("2026-11-20T10:31:00Z");
-    let two = refresh_before_next_write(&api, &app, &two.refresh);
-    let next = Tokens::of(&app.refresh(&one.refresh).await);
-    let two = two.await.unwrap();
-    assert_eq!(token_status(&api, &two.access).await, 200);
-    // The same applies to a repeated refresh after a lost response.
-    api.clock.set("2026-11-20T11:00:00Z");
-    let lost = Tokens::of(&app.refresh(&next.refresh).await);
-    api.clock.set("2026-11-20T11:32:00Z");
-    let two = refresh_before_next_write(&api, &app, &two.refresh);
-    let again = Tokens::of(&app.refresh(&next.refresh).await);
-    for (access, expected) in [(two.await.unwrap().access, 200), (again.access, 200), (lost.access, 401)] {
-        assert_eq!(token_status(&api, &access).await, expected);
+    let code = app.code(&Browser::signed_in(&api, ACME).await, &app.authorization_request(), "live").await;
+    let one = refresh_before_next_write(&api, &app, &one.refresh);
+    let two = Tokens::of(&app.exchange(&code).await);
+    for access in [one.await.unwrap().access, two.access] {
+        assert_eq!(token_status(&api, &access).await, 200);
     }
+}
+
+/// Two consents at the same time see the same room, and only one of them takes it.
+#[tokio::test]
+async fn a_consent_racing_with_another_one_or_with_a_narrowing_is_evaluated_again() {
+    let api = Arc::new(TestApi::new().await);
+    let (app, acme) = (OAuthApp::register(&api, "none").await, tenant(ACME, Mode::Live));
+    let ada = acme.organization;
+    let mut grants = Vec::new();
+    for _ in 0..Room::MAX_OF_MEMBER - 1 {
+        grants.push(connect_app(&api.environment, acme, ada, "App").await.0);
+    }
+    let browser = Browser::signed_in(&api, ACME).await;
+    let consent = async || {
+        let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
+        let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+        browser.submit("/oauth/authorize", &form).await
+    };
+    let shared_api = api.clone();
+    api.dynamodb.run_before(WRITE, async move {
+        let (id, browser) =
+            (OAuthApp::register(&shared_api, "none").await.id, Browser::signed_in(&shared_api, ACME).await);
+        let other = OAuthApp::public(&shared_api, &id);
+        other.code(&browser, &other.authorization_request(), "live").await;
+    });
+    let shown_again = consent().await.expect(200);
+    assert!(shown_again.text.contains("No more applications fit"), "{}", shown_again.text);
+    let now = api.environment.clock.now();
+    let good = api.store().list_good_grants(acme, now).await.unwrap();
+    assert_eq!(good.len(), Room::MAX_OF_MEMBER);
+    // Another application at the same site is narrowed in between.
+    let (shared_api, grant) = (api.clone(), grants.remove(0));
+    api.dynamodb.run_before(WRITE, async move {
+        let mut transaction = Transaction::new(acme);
+        transaction.narrow_grant(&grant, now).unwrap();
+        shared_api.store().commit(transaction).await.unwrap();
+    });
+    let shown_again = consent().await.expect(200);
+    assert!(shown_again.text.contains("Only reading is offered"), "{}", shown_again.text);
 }
 
 #[tokio::test]

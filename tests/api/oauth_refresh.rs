@@ -1,10 +1,19 @@
 //! OAuth: refreshing tokens.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::join_all;
 use http::Method;
+use jiff::SignedDuration;
+use shared::auth::{Claims, Credential, Kind};
+use shared::mac_keys::MacKeys;
+use shared::model::{Grant, Mode, TokenSet};
+use shared::random::Random;
+use shared::store::Transaction;
 use tests::browser::Browser;
+use tests::dashboard::connect_app;
 use tests::oauth::{OAuthApp, Tokens, oauth_error, token_status};
-use tests::{ACME, TestApi};
+use tests::{ACME, TestApi, tenant};
 
 const INVALID_GRANT: (u16, &str) = (400, "invalid_grant");
 
@@ -26,7 +35,7 @@ async fn each_pair_replaces_the_previous_one() {
             assert!(next.access != tokens.access && next.refresh != tokens.refresh);
             assert!(next.refresh.starts_with("rc_rt_L") && next.refresh.len() <= 256);
             if let Some(before) = &before {
-                assert_eq!(token_status(&api, &before.access).await, 401, "only the last but one is valid");
+                assert_eq!(token_status(&api, &before.access).await, 401, "only the last two are valid");
             }
             assert_eq!(token_status(&api, &tokens.access).await, 200, "the old access token is still valid");
             assert_eq!(token_status(&api, &next.access).await, 200);
@@ -35,8 +44,9 @@ async fn each_pair_replaces_the_previous_one() {
     }
 }
 
+/// Another session of the application may still use it.
 #[tokio::test]
-async fn an_access_token_stays_valid_for_a_minute_after_a_refresh() {
+async fn an_access_token_stays_valid_after_one_refresh() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
@@ -44,6 +54,7 @@ async fn an_access_token_stays_valid_for_a_minute_after_a_refresh() {
     let query = app.authorization_request().set("scope", "roles:read organization:read");
     let code = app.code(&browser, &query, "live").await;
     let narrow = Tokens::of(&app.exchange(&code).await);
+    api.clock.set("2026-11-20T10:00:00Z");
     let second = Tokens::of(&app.refresh(&first.refresh).await);
     let form = OAuthApp::refresh_request(&narrow.refresh).and("scope", "organization:read");
     let narrower = Tokens::of(&app.send("/oauth/token", &form).await);
@@ -54,40 +65,17 @@ async fn an_access_token_stays_valid_for_a_minute_after_a_refresh() {
         (200, 403),
         "it keeps its scopes"
     );
-    api.clock.set("2026-11-20T09:30:59Z");
-    for access in [&first.access, &second.access] {
-        assert_eq!(token_status(&api, access).await, 200);
-    }
-    api.clock.set("2026-11-20T09:31:00Z");
-    for (access, status) in [(&first.access, 401), (&second.access, 200)] {
-        assert_eq!(token_status(&api, access).await, status);
-    }
-    // A minute never extends a token's hour.
-    api.clock.set("2026-11-20T10:29:30Z");
-    Tokens::of(&app.refresh(&second.refresh).await);
-    assert_eq!(token_status(&api, &second.access).await, 200);
-    api.clock.set("2026-11-20T10:30:00Z");
-    assert_eq!(token_status(&api, &second.access).await, 401);
-}
-
-#[tokio::test]
-async fn using_the_previous_access_token_does_not_prevent_a_retry() {
-    let api = TestApi::new().await;
-    let browser = Browser::signed_in(&api, ACME).await;
-    let app = OAuthApp::register(&api, "none").await;
-    let first = app.connect(&browser).await;
-    let lost = Tokens::of(&app.refresh(&first.refresh).await);
-    assert_eq!(token_status(&api, &first.access).await, 200);
-    api.clock.set("2026-11-20T09:30:30Z");
-    let kept = Tokens::of(&app.refresh(&first.refresh).await);
-    let statuses = async |expected: [u16; 3]| {
-        for (access, status) in [&first.access, &lost.access, &kept.access].into_iter().zip(expected) {
-            assert_eq!(token_status(&api, access).await, status);
+    for (time, statuses) in [("2026-11-20T10:29:59Z", [200, 200]), ("2026-11-20T10:30:00Z", [401, 200])] {
+        api.clock.set(time);
+        for (access, status) in [&first.access, &second.access].into_iter().zip(statuses) {
+            assert_eq!(token_status(&api, access).await, status, "it has only its own hour: {time}");
         }
-    };
-    statuses([200, 401, 200]).await;
-    api.clock.set("2026-11-20T09:31:00Z");
-    statuses([401, 401, 200]).await;
+    }
+    let third = Tokens::of(&app.refresh(&second.refresh).await);
+    let fourth = Tokens::of(&app.refresh(&third.refresh).await);
+    for (tokens, status) in [(&second, 401), (&third, 200), (&fourth, 200)] {
+        assert_eq!(token_status(&api, &tokens.access).await, status, "a second refresh ends it");
+    }
 }
 
 #[tokio::test]
@@ -103,7 +91,10 @@ async fn the_end_of_a_grant_ends_its_previous_access_token() {
             "the previous token" => drop(app.revoke(&first.access).await.expect(200)),
             "the current token" => drop(app.revoke(&second.access).await.expect(200)),
             "the refresh token" => drop(app.revoke(&second.refresh).await.expect(200)),
-            _ => assert_eq!(oauth_error(&app.refresh(&first.refresh).await), INVALID_GRANT),
+            _ => {
+                Tokens::of(&app.refresh(&second.refresh).await);
+                assert_eq!(oauth_error(&app.refresh(&first.refresh).await), INVALID_GRANT);
+            }
         }
         assert_eq!(token_status(&api, &first.access).await, 401, "{case}");
         let status = if case == "the previous token" { 200 } else { 401 };
@@ -111,37 +102,72 @@ async fn the_end_of_a_grant_ends_its_previous_access_token() {
     }
 }
 
-/// Every request reads and writes the item with the tokens, so tokens that have expired are removed.
+/// Another session of the application was faster, or the response was lost.
 #[tokio::test]
-async fn replaced_access_tokens_are_removed() {
-    let api = TestApi::new().await;
-    let browser = Browser::signed_in(&api, ACME).await;
-    let app = OAuthApp::register(&api, "none").await;
-    let (one, two) = (app.connect(&browser).await, app.connect(&browser).await);
-    Tokens::of(&app.refresh(&one.refresh).await);
-    api.clock.set("2026-11-20T09:31:00Z");
-    let two = Tokens::of(&app.refresh(&two.refresh).await);
-    api.dynamodb.take_calls();
-    assert_eq!(token_status(&api, &two.access).await, 200);
-    let gate = api.dynamodb.take_calls().remove(0).response.to_string();
-    assert_eq!(gate.matches("until_").count(), 1, "{gate}");
-}
-
-#[tokio::test]
-async fn a_refresh_can_be_repeated_until_the_new_pair_is_used() {
+async fn a_refresh_token_gives_the_same_pair_for_a_minute() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
     let first = app.connect(&browser).await;
-    let lost = Tokens::of(&app.refresh(&first.refresh).await);
-    let also_lost = Tokens::of(&app.refresh(&first.refresh).await);
-    let kept = Tokens::of(&app.refresh(&first.refresh).await);
-    for access in [&lost.access, &also_lost.access] {
-        assert_eq!(token_status(&api, access).await, 401, "unused tokens become invalid at once");
+    api.clock.set("2026-11-20T09:40:00Z");
+    let form = OAuthApp::refresh_request(&first.refresh).and("scope", "roles:read organization:read");
+    let answer = app.send("/oauth/token", &form).await.expect(200);
+    let second = Tokens::of(&answer);
+    assert_eq!(answer.number("/expires_in"), 3600);
+    // Using the pair changes nothing, and the scope of the repeated request is ignored.
+    assert_eq!(token_status(&api, &second.access).await, 200);
+    for (time, left, scope) in
+        [("09:40:00", 3600, ""), ("09:40:30", 3570, "roles:write"), ("09:40:59", 3541, "none at all")]
+    {
+        api.clock.set(&format!("2026-11-20T{time}Z"));
+        api.dynamodb.take_calls();
+        let form = OAuthApp::refresh_request(&first.refresh).and("scope", scope);
+        let again = app.send("/oauth/token", &form).await.expect(200);
+        for field in ["access_token", "refresh_token", "scope", "token_type"] {
+            assert_eq!(again.body[field], answer.body[field], "{field} at {time}");
+        }
+        assert_eq!(again.number("/expires_in"), left, "{time}");
+        let calls = api.dynamodb.take_calls();
+        assert!(calls.iter().all(|call| call.operation == "GetItem"), "nothing is written: {calls:?}");
     }
-    assert_eq!(token_status(&api, &kept.access).await, 200);
-    let next = Tokens::of(&app.refresh(&kept.refresh).await);
-    assert_eq!(token_status(&api, &next.access).await, 200);
+    // A pair for another resource is another pair.
+    let form = OAuthApp::refresh_request(&first.refresh).and("resource", "https://api.rolecall.test/mcp");
+    assert_eq!(oauth_error(&app.send("/oauth/token", &form).await), (400, "invalid_target"));
+    for access in [&first.access, &second.access] {
+        assert_eq!(token_status(&api, access).await, 200);
+    }
+    api.clock.set("2026-11-20T09:41:00Z");
+    assert_eq!(oauth_error(&app.refresh(&first.refresh).await), INVALID_GRANT);
+    assert_eq!(token_status(&api, &second.access).await, 401, "now it is reuse");
+}
+
+/// The service's key is replaced between the two requests.
+#[tokio::test]
+async fn a_repeated_refresh_gives_the_same_pair_under_a_new_key() {
+    let [old, new] =
+        ["former", "newest"].map(|which| format!("the {which} key of the service is long enough"));
+    let mut api = TestApi::new().await;
+    api.environment.config.credential_keys = MacKeys::parse(&old).unwrap();
+    api.restart();
+    let (id, first) = {
+        let app = OAuthApp::register(&api, "none").await;
+        (app.id.clone(), app.connect(&Browser::signed_in(&api, ACME).await).await)
+    };
+    let second = Tokens::of(&OAuthApp::public(&api, &id).refresh(&first.refresh).await);
+    for keys in [format!("{new},{old}"), new] {
+        api.environment.config.credential_keys = MacKeys::parse(&keys).unwrap();
+        api.restart();
+        let app = OAuthApp::public(&api, &id);
+        let again = app.refresh(&first.refresh).await;
+        if keys.contains(&old) {
+            let again = Tokens::of(&again);
+            assert_eq!((&again.access, &again.refresh), (&second.access, &second.refresh));
+            let third = Tokens::of(&app.refresh(&again.refresh).await);
+            assert_eq!(token_status(&api, &third.access).await, 200);
+        } else {
+            assert_eq!(oauth_error(&again), INVALID_GRANT, "no token of the old key is valid");
+        }
+    }
 }
 
 #[tokio::test]
@@ -150,38 +176,24 @@ async fn any_other_reuse_of_a_refresh_token_ends_the_grant() {
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
     let untouched = app.connect(&browser).await;
-    for case in [
-        "the successor's access token was used",
-        "the successor's refresh token was used",
-        "a replaced successor",
-        "an older token whose successors were not used",
-        "an older token whose successor was used",
-    ] {
+    for case in
+        ["an older token, at once", "an older token whose successors were used", "the last used one, later"]
+    {
         let first = app.connect(&browser).await;
         let second = Tokens::of(&app.refresh(&first.refresh).await);
         let (reused, last) = match case {
-            "the successor's access token was used" => {
-                assert_eq!(token_status(&api, &second.access).await, 200);
-                (first.refresh, second)
-            }
-            "the successor's refresh token was used" => {
+            "an older token, at once" => (first.refresh, Tokens::of(&app.refresh(&second.refresh).await)),
+            "an older token whose successors were used" => {
                 let third = Tokens::of(&app.refresh(&second.refresh).await);
-                (first.refresh, third)
-            }
-            // A thief who has the successor cannot use it in parallel with the owner.
-            "a replaced successor" => {
-                let again = Tokens::of(&app.refresh(&first.refresh).await);
-                (second.refresh, again)
+                assert_eq!(token_status(&api, &third.access).await, 200);
+                (first.refresh, Tokens::of(&app.refresh(&third.refresh).await))
             }
             _ => {
-                let third = Tokens::of(&app.refresh(&second.refresh).await);
-                let fourth = Tokens::of(&app.refresh(&third.refresh).await);
-                if case == "an older token whose successor was used" {
-                    assert_eq!(token_status(&api, &fourth.access).await, 200);
-                }
-                (second.refresh, fourth)
+                api.clock.set("2026-11-20T09:31:00Z");
+                (first.refresh, second)
             }
         };
+        assert_eq!(token_status(&api, &last.access).await, 200, "{case}");
         assert_eq!(oauth_error(&app.refresh(&reused).await), INVALID_GRANT, "{case}");
         assert_eq!(token_status(&api, &last.access).await, 401, "{case}");
         for refresh in [&reused, &last.refresh] {
@@ -294,51 +306,123 @@ async fn a_refresh_may_narrow_the_scope_but_not_widen_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_refreshes_leave_only_one_valid_pair() {
+async fn concurrent_refreshes_get_the_same_pair() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
     for count in [2, 2, 2, 20] {
         let first = app.connect(&browser).await;
         let responses = join_all((0..count).map(|_| app.refresh(&first.refresh))).await;
-        let mut pairs = Vec::new();
-        for response in &responses {
-            if response.status == 200 {
-                pairs.push(Tokens::of(response));
-            } else {
-                assert_eq!(oauth_error(response), INVALID_GRANT);
-            }
-        }
-        assert!(!pairs.is_empty());
-        let mut valid = Vec::new();
-        for pair in pairs {
-            if token_status(&api, &pair.access).await == 200 {
-                valid.push(pair);
-            }
-        }
-        assert_eq!(valid.len(), 1, "no pair was used, so the last one is valid");
-        Tokens::of(&app.refresh(&valid[0].refresh).await);
+        let pairs: BTreeSet<_> =
+            responses.iter().map(Tokens::of).map(|pair| (pair.access, pair.refresh)).collect();
+        assert_eq!(pairs.len(), 1);
+        let (access, refresh) = pairs.first().unwrap();
+        assert_eq!(token_status(&api, access).await, 200);
+        Tokens::of(&app.refresh(refresh).await);
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn using_a_token_during_a_refresh_never_leaves_two_valid_pairs() {
+/// What the sessions of an assistant share: a file with the last pair of tokens.
+struct Shared {
+    tokens: Tokens,
+    /// When the access token expires, in seconds since the beginning.
+    expires_at: u64,
+    /// The refresh tokens that were used, the last one at the end.
+    used: Vec<String>,
+}
+
+/// Where a session is when another one takes a step.
+#[derive(Clone)]
+enum Step {
+    /// It uses this access token.
+    Working(Tokens, u64),
+    /// It has read this refresh token from the file, and has yet to send it.
+    Refreshing(String),
+    /// It has the answer, and has yet to write it to the file.
+    Answered(Tokens, u64, String),
+}
+
+/// Connects an application without the consent page, which takes longer.
+async fn connected(api: &TestApi, app: &OAuthApp<'_>, random: &Random) -> Tokens {
+    let (acme, keys) = (tenant(ACME, Mode::Live), &api.environment.config.credential_keys);
+    let (grant, access) = connect_app(&api.environment, acme, acme.organization, "Assistant").await;
+    let refresh = Credential::generate(Kind::RefreshToken, acme, grant.id, Claims::default(), keys, random);
+    let tokens = grant.tokens.clone().unwrap();
+    let tokens = TokenSet { family: refresh.family_hash(), refresh: refresh.hash(), ..tokens };
+    let mut transaction = Transaction::new(acme);
+    let after = Grant { client_id: app.id.clone(), tokens: Some(tokens), version: 2, ..grant.clone() };
+    transaction.replace_grant(&grant, &after).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    Tokens { access: access.reveal().to_owned(), refresh: refresh.reveal().to_owned() }
+}
+
+/// Two terminals of one assistant share a file with the tokens. They refresh when a token has expired or is refused, each
+/// without regard to the other, and some answers are lost. Whoever stole a token ends the access at the first attempt.
+#[tokio::test]
+async fn two_sessions_with_one_refresh_token_are_never_logged_out() {
     let api = TestApi::new().await;
-    let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
-    for _ in 0..10 {
-        let first = app.connect(&browser).await;
-        let second = Tokens::of(&app.refresh(&first.refresh).await);
-        // One request uses the new token while another repeats the refresh.
-        let (used, retried) =
-            futures_util::future::join(token_status(&api, &second.access), app.refresh(&first.refresh)).await;
-        let last = (retried.status == 200).then(|| Tokens::of(&retried));
-        assert!(last.is_some() || oauth_error(&retried) == INVALID_GRANT, "{}", retried.text);
-        assert!([200, 401].contains(&used), "{used}");
-        assert!(used == 401 || last.is_none(), "the token was used and replaced");
-        assert_eq!(token_status(&api, &second.access).await, 401);
-        if let Some(last) = last {
-            assert_eq!(token_status(&api, &last.access).await, 200);
+    let start = api.environment.clock.now();
+    let (mut now, mut refreshes, mut repeated) = (0, 0, 0);
+    let set_clock = |second: u64| {
+        api.clock.set(&(start + SignedDuration::from_secs(i64::try_from(second).unwrap())).to_string());
+    };
+    for seed in 0..1_000 {
+        let random = Random::seeded(seed);
+        let tokens = connected(&api, &app, &random).await;
+        let mut file = Shared { tokens: tokens.clone(), expires_at: now + 3600, used: Vec::new() };
+        let mut sessions = [0, 1].map(|_| Step::Working(tokens.clone(), now + 3600));
+        // The steps that a session may take until it has to finish what it began.
+        for _ in 0..14 {
+            let turn = usize::try_from(random.below(2)).unwrap();
+            let are_idle = sessions.iter().all(|step| matches!(step, Step::Working(..)));
+            now += if are_idle && random.below(2) == 0 { random.below(2_400) } else { random.below(5) };
+            set_clock(now);
+            sessions[turn] = match sessions[turn].clone() {
+                Step::Working(tokens, expires_at) => {
+                    let is_due = now + 30 >= expires_at;
+                    if !is_due && token_status(&api, &tokens.access).await == 200 {
+                        Step::Working(tokens, expires_at)
+                    } else if file.tokens.refresh == tokens.refresh {
+                        Step::Refreshing(tokens.refresh)
+                    } else {
+                        Step::Working(file.tokens.clone(), file.expires_at)
+                    }
+                }
+                Step::Refreshing(refresh) => {
+                    let answer = app.refresh(&refresh).await;
+                    assert_eq!(answer.status, 200, "logged out: {} (seed {seed})", answer.text);
+                    let expires_at = now + answer.number("/expires_in");
+                    refreshes += 1;
+                    if random.below(4) == 0 {
+                        Step::Refreshing(refresh)
+                    } else {
+                        Step::Answered(Tokens::of(&answer), expires_at, refresh)
+                    }
+                }
+                Step::Answered(tokens, expires_at, refresh) => {
+                    if file.used.last() == Some(&refresh) {
+                        assert_eq!(file.tokens.access, tokens.access, "seed {seed}");
+                        repeated += 1;
+                    } else {
+                        file.used.push(refresh);
+                        file = Shared { tokens: tokens.clone(), expires_at, ..file };
+                    }
+                    Step::Working(tokens, expires_at)
+                }
+            };
         }
+        // The last token that was used may be repeated for a minute after its first use.
+        now += 60;
+        set_clock(now);
+        let stolen = usize::try_from(random.below(file.used.len() as u64)).unwrap();
+        let is_over = match file.used.get(stolen) {
+            Some(old) => oauth_error(&app.refresh(old).await) == INVALID_GRANT,
+            None => app.revoke(&file.tokens.refresh).await.status == 200,
+        };
+        assert!(is_over, "seed {seed}");
+        assert_eq!(token_status(&api, &file.tokens.access).await, 401, "seed {seed}");
+        assert_eq!(oauth_error(&app.refresh(&file.tokens.refresh).await), INVALID_GRANT, "seed {seed}");
     }
+    assert!(refreshes > 1_000 && repeated > 50, "{refreshes} refreshes, {repeated} of them repeated");
 }

@@ -44,7 +44,7 @@ async fn a_confidential_application_is_registered_with_a_secret() {
                 "grant_types": ["authorization_code", "refresh_token"],
                 "response_types": ["code"],
                 "scope": "roles:read roles:write candidates:read candidates:write voice_screens:read \
-                          channels:read channels:write organization:read",
+                          channels:read channels:write organization:read events:read webhooks:read webhooks:write",
             })
         );
     }
@@ -54,7 +54,7 @@ async fn a_confidential_application_is_registered_with_a_secret() {
 async fn a_registration_contains_exactly_the_requested_scopes() {
     let api = TestApi::new().await;
     let all = "roles:read roles:write candidates:read candidates:write voice_screens:read channels:read \
-               channels:write organization:read";
+               channels:write organization:read events:read webhooks:read webhooks:write";
     for (requested, registered) in [
         (json!("roles:read"), "roles:read"),
         (json!("organization:read  roles:read roles:read"), "roles:read organization:read"),
@@ -80,7 +80,11 @@ async fn registration_validates_the_client_metadata() {
         json!({ "redirect_uris": [format!("https://app.example/{}", "x".repeat(1_980))] }),
         json!({ "redirect_uris": ["http://127.0.0.1/cb", "http://localhost:8080/cb", "http://[::1]:1/cb"] }),
         json!({ "redirect_uris": ["com.example.app:/callback", "https://app.example?x=1"] }),
+        json!({ "redirect_uris": ["cursor://anysphere.cursor-mcp/oauth/callback", "vscode://x/y", "zed:/z", REDIRECT] }),
         json!({ "redirect_uris": [REDIRECT], "client_name": "🦀".repeat(100) }),
+        json!({ "redirect_uris": [REDIRECT], "grant_types": [] }),
+        json!({ "redirect_uris": [REDIRECT], "grant_types": ["client_credentials", "refresh_token"] }),
+        json!({ "redirect_uris": [REDIRECT], "grant_types": ["authorization_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"] }),
         json!({ "redirect_uris": [REDIRECT], "client_name": null, "client_uri": null, "grant_types": null }),
         json!({ "redirect_uris": [REDIRECT], "client_name": " ", "client_uri": "" }),
         json!({ "redirect_uris": [REDIRECT], "grant_types": ["authorization_code"], "response_types": ["code"] }),
@@ -90,6 +94,7 @@ async fn registration_validates_the_client_metadata() {
     ] {
         let response = register(&api, &valid).await.expect(201);
         assert_eq!(response.body["redirect_uris"], valid["redirect_uris"]);
+        assert_eq!(response.body["grant_types"], json!(["authorization_code", "refresh_token"]));
     }
     let (redirect, metadata) = ("invalid_redirect_uri", "invalid_client_metadata");
     let with = |name: &str, value: Value| {
@@ -117,7 +122,7 @@ async fn registration_validates_the_client_metadata() {
         (with("token_endpoint_auth_method", json!("NONE")), metadata),
         (with("token_endpoint_auth_method", json!("")), metadata),
         (with("token_endpoint_auth_method", json!([])), metadata),
-        (with("grant_types", json!(["authorization_code", "implicit"])), metadata),
+        (with("grant_types", json!(["implicit", "password"])), metadata),
         (with("grant_types", json!(["client_credentials"])), metadata),
         (with("grant_types", json!("authorization_code")), metadata),
         (with("response_types", json!(["token"])), metadata),
@@ -135,7 +140,11 @@ async fn registration_validates_the_client_metadata() {
         "https://*.app.example/cb",
         "https://app.example/a b",
         "https://app.example\\@evil.example/",
-        "myapp:/cb",
+        "myapp:cb",
+        "javascript:/alert(1)",
+        "intent://x/y",
+        "ms-word://x/y",
+        "c:/windows",
         "javascript:alert(1)",
         "data:text/html,x",
         "file:///etc/passwd",

@@ -12,7 +12,7 @@ use shared::model::{
 use shared::store::Transaction;
 
 use crate::browser::plain;
-use crate::{BASE_URL, Response, TestApi, tenant};
+use crate::{Response, TestApi, tenant};
 
 /// A small picture.
 pub const PNG: &[u8] = event_fixtures::LOGO;
@@ -87,9 +87,8 @@ pub async fn connect_app_to(
     let now = clock.now();
     let id = next_id();
     let expires_at = now.saturating_add(TokenSet::REFRESH_LIFE).expect("a time");
-    let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at) };
+    let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at), audience };
     let token = Credential::generate(Kind::AccessToken, tenant, id, access, &config.credential_keys, random);
-    let hash = token.gate_hash(&audience.url(BASE_URL));
     let code = Code {
         hash: "code".to_owned(),
         redirect_uri: "https://app.example/callback".to_owned(),
@@ -97,12 +96,12 @@ pub async fn connect_app_to(
         expires_at: now,
     };
     let tokens = TokenSet {
-        access: hash,
+        access: token.gate_hash(),
         access_expires_at: expires_at,
         previous_access: None,
         family: "family".to_owned(),
         refresh: "refresh".to_owned(),
-        previous: None,
+        used: None,
         expires_at,
     };
     let grant = Grant {
@@ -120,10 +119,10 @@ pub async fn connect_app_to(
         revoked_at: None,
         version: 1,
     };
-    let known = store.get_access_tokens(tenant, None, now).await.expect("a table");
+    let known = store.get_access_tokens(tenant).await.expect("a table");
     let mut transaction = Transaction::new(tenant);
     transaction.insert_grant(&grant).expect("a grant");
-    transaction.put_access_token(None, grant.tokens.as_ref().expect("tokens"), &known, now);
+    transaction.put_access_tokens(None, grant.tokens.as_ref().expect("tokens"), &known);
     store.commit(transaction).await.expect("a grant");
     (grant, token)
 }

@@ -537,7 +537,7 @@ pub static TEMPLATE: LazyLock<Template> =
 
 /// Returns a new credential with all scopes, which the table does not contain.
 pub fn new_credential(kind: Kind, tenant: Tenant, id: Id, random: &Random) -> Credential {
-    let access = Claims { scopes: Scopes::all(), expires_at: None };
+    let access = Claims { scopes: Scopes::all(), expires_at: None, ..Claims::default() };
     Credential::generate(kind, tenant, id, access, &demo::credential_keys().expect("keys"), random)
 }
 

@@ -176,6 +176,12 @@ pub async fn token_status(api: &TestApi, access: &str) -> u16 {
     api.request(Method::GET, "/api/v1/organization").bearer(access).send().await.status
 }
 
+/// Returns the number of hashes of API keys and access tokens on the gate item of Acme in live mode.
+pub async fn count_hashes(api: &TestApi) -> usize {
+    let gate = ("1#live#GATE".to_owned(), "GATE".to_owned());
+    api.stored_items().await[&gate]["alive"].as_bs().expect("hashes").len()
+}
+
 /// Returns the status and the error code of an OAuth error response. Asserts its format.
 #[track_caller]
 pub fn oauth_error(response: &Response) -> (u16, &str) {
@@ -217,7 +223,9 @@ pub async fn secrets(api: &TestApi) -> Vec<(&'static str, String)> {
             let first = Tokens::of(&app.exchange(&code).await);
             let next = Tokens::of(&app.refresh(&first.refresh).await);
             assert_eq!(token_status(api, &next.access).await, 200);
+            api.clock.set("2026-11-20T09:31:00Z");
             app.refresh(&first.refresh).await.expect(400);
+            api.clock.set("2026-11-20T09:30:00Z");
             secrets.extend([
                 ("used code", code),
                 ("code", app.code(&browser, &app.authorization_request(), mode).await),

@@ -269,7 +269,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let tenant = Tenant { mode: values.mode, ..request.tenant() };
     let id = request.context.ids().next();
     let expires_at = days.and_then(|days| now.checked_add((days * 24).hours()).ok());
-    let access = Claims { scopes: values.scopes, expires_at };
+    let access = Claims { scopes: values.scopes, expires_at, ..Claims::default() };
     let (keys, random) = (request.context.credential_keys(), request.context.random());
     let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, random);
     let key = ApiKey {

@@ -24,6 +24,10 @@ struct ConnectedAppPage<'p> {
     scopes: Vec<&'static str>,
     /// Whether the member may narrow the application to reading.
     can_narrow: bool,
+    /// What is narrowed with it.
+    site: &'p str,
+    /// Whether apps from there may only read.
+    is_narrowed: bool,
     /// The calls, newest first.
     calls: Vec<CallRow<'p>>,
 }
@@ -47,6 +51,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let call =
         |entry: &'_ AuditEntry| entry.tool.as_ref().map(|tool| (tool.name.clone(), tool.outcome, entry.at));
     let calls: Vec<_> = entries.iter().filter_map(call).collect();
+    let site = grant.site();
+    let narrowed = context.store().find_narrowed_site(request.tenant().organization, &site).await?;
     let is_owner = request.member().role == MemberRole::Owner;
     Reply::page(&ConnectedAppPage {
         layout: Layout::of(&request, Section::ConnectedApps),
@@ -55,6 +61,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         host: &grant.redirect_host,
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         can_narrow: is_owner && grant.clone().narrowed().scopes != grant.scopes,
+        site: &site,
+        is_narrowed: narrowed.is_some(),
         calls: calls
             .iter()
             .map(|(tool, outcome, at)| CallRow { tool, at: zone.minute(*at), outcome: words(*outcome) })
@@ -62,7 +70,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     })
 }
 
-/// Narrows an application to reading.
+/// Narrows an application to reading. What comes from the same site is given no more until an owner lifts this.
 pub(crate) async fn narrow(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let grant = find(&request).await?;
     let mut transaction = request.transaction();

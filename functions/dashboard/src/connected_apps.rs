@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Mode, Scope};
-use shared::store::Paging;
+use shared::model::{MemberRole, Mode, NarrowedSite, Scope};
 
 use crate::dates::{self, Time, date};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/integrations/connected-apps";
-/// The number of grants per read.
-const GRANTS: u32 = 100;
 
 #[derive(Template)]
 #[template(path = "connected_apps.html")]
@@ -22,6 +19,10 @@ struct ConnectedAppsPage<'p> {
     layout: Layout<'p>,
     /// The applications, newest first.
     apps: Vec<AppRow<'p>>,
+    /// The sites whose applications may only read.
+    narrowed: Vec<NarrowedRow<'p>>,
+    /// Whether the member may lift this.
+    can_lift: bool,
     base_url: &'p str,
 }
 
@@ -40,19 +41,19 @@ struct AppRow<'p> {
     last_used: Option<String>,
 }
 
+struct NarrowedRow<'p> {
+    site: &'p str,
+    /// The name of the application that was narrowed.
+    name: &'p str,
+    at: Time,
+}
+
 /// Shows the connected applications.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, now) = (request.tenant(), request.context.store(), request.context.now());
-    let mut grants = Vec::new();
-    let mut paging = Paging { limit: GRANTS, before: None };
-    loop {
-        let page = store.list_grants(tenant, &paging).await?;
-        grants.extend(page.items.into_iter().filter(|grant| grant.tokens.is_some() && grant.is_good(now)));
-        paging.before = page.next;
-        if paging.before.is_none() {
-            break;
-        }
-    }
+    let mut grants = store.list_good_grants(tenant, now).await?;
+    grants.retain(|grant| grant.tokens.is_some());
+    let sites = store.list_narrowed_sites(tenant.organization).await?;
     let members = store.list_members(tenant.organization).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
     let zone = dates::zone(&request);
@@ -66,9 +67,16 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         connected: zone.day(grant.created_at),
         last_used: grant.last_used_on.map(date),
     });
+    let narrowed = sites.iter().map(|NarrowedSite { site, client_name, at, .. }| NarrowedRow {
+        site,
+        name: client_name.as_str(),
+        at: zone.day(*at),
+    });
     Reply::page(&ConnectedAppsPage {
         layout: Layout::of(&request, Section::ConnectedApps),
         apps: apps.collect(),
+        narrowed: narrowed.collect(),
+        can_lift: request.member().role == MemberRole::Owner,
         base_url: request.context.base_url(),
     })
 }
@@ -83,4 +91,14 @@ pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         context.store().commit(transaction).await?;
     }
     Ok(Notice::AppRevoked.redirect_to(PATH))
+}
+
+/// Lets members give applications at a narrowed site all permissions again.
+pub(crate) async fn lift_narrowing(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (store, organization) = (request.context.store(), request.tenant().organization);
+    let site = store.find_narrowed_site(organization, request.page.form().get("site")).await?;
+    let mut transaction = request.transaction();
+    transaction.lift_narrowing(&site.ok_or(Error::NotFound)?);
+    store.commit(transaction).await?;
+    Ok(Notice::NarrowingLifted.redirect_to(PATH))
 }

@@ -266,6 +266,11 @@ fn assistants() -> Vec<Route> {
             Owner,
             connected_app::narrow,
         ),
+        Route::member(
+            "POST /dashboard/settings/integrations/connected-apps/lift-narrowing",
+            Owner,
+            connected_apps::lift_narrowing,
+        ),
         Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
         Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
     ]

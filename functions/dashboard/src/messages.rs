@@ -50,6 +50,8 @@ messages! {
         AppRevoked = "app-revoked": "App disconnected. It no longer has access.",
         /// A connected application was narrowed to reading.
         AppNarrowed = "app-narrowed": "The app can only read now.",
+        /// The narrowing of applications at a site was lifted.
+        NarrowingLifted = "narrowing-lifted": "Lifted. Apps from there can be connected with all permissions again.",
         /// A webhook endpoint was edited.
         WebhookSaved = "webhook-saved": "Webhook endpoint saved.",
         /// A webhook endpoint was enabled.

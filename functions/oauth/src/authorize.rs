@@ -10,13 +10,14 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext};
 use shared::model::{
-    Audience, Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
+    Audience, Client, Code, Grant, Mode, RedirectUri, Resource, Room, Scope, Scopes, SecurityEvent, Tenant,
 };
 use shared::store::Transaction;
 use url::Url;
 
 use crate::client;
-use crate::pages::ConsentPage;
+use crate::offer::Offer;
+use crate::pages::{ConsentPage, Ending};
 
 /// The parameters that must not be repeated. Only `resource` may be repeated.
 const UNREPEATABLE: [&str; 7] = [
@@ -58,13 +59,15 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
         Ok(access) => access,
         Err(rejection) => return target.reject(&request, rejection).await,
     };
-    match MemberRequest::find(&request).await? {
-        None => Ok(PageRequest::redirect_to_sign_in(&request.path_and_query())),
-        Some(member) => match before_consent(&member, &request.path_and_query()) {
-            Some(reply) => Ok(reply),
-            None => consent_page(&member, &parameters, &target, &access),
-        },
+    let return_to = request.path_and_query();
+    let Some(member) = MemberRequest::find(&request).await? else {
+        return Ok(PageRequest::redirect_to_sign_in(&return_to));
+    };
+    if let Some(reply) = before_consent(&member, &return_to) {
+        return Ok(reply);
     }
+    let offer = Offer::find(&member, &target.registered_uri.site(), access.scopes).await?;
+    consent_page(&member, &parameters, &target, &access, &offer, &return_to)
 }
 
 /// Processes the member's decision.
@@ -82,10 +85,20 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
     let mode = parameters.get("mode");
     match (parameters.get("decision"), Mode::ALL.into_iter().find(|known| known.as_str() == mode)) {
         ("deny", _) => Ok(target.redirect_error(context, "access_denied", "The member denied access.")),
-        ("allow", Some(mode)) => match before_consent(&member, &repeated_request(parameters)) {
-            Some(reply) => Ok(reply),
-            None => grant_access(&member, &target, access, mode).await,
-        },
+        ("allow", Some(mode)) => {
+            let return_to = repeated_request(parameters);
+            if let Some(reply) = before_consent(&member, &return_to) {
+                return Ok(reply);
+            }
+            let offer = Offer::find(&member, &target.registered_uri.site(), access.scopes).await?;
+            let is_offered = offer.text() == parameters.get("offer") && *offer.room(mode) != Room::Full;
+            if offer.refusal().is_none() && is_offered {
+                grant_access(&member, &target, access, mode, offer).await
+            } else {
+                // It has changed after the page was shown.
+                consent_page(&member, parameters, &target, &access, &offer, &return_to)
+            }
+        }
         _ => {
             let sentence = "The form must contain a decision (allow or deny) and a mode (live or test)";
             Err(Error::BadRequest(sentence.to_owned()))
@@ -98,9 +111,28 @@ fn consent_page(
     parameters: &Parameters,
     target: &ResponseTarget,
     access: &AccessRequest,
+    offer: &Offer,
+    return_to: &str,
 ) -> Result<Reply<Html>, Error> {
+    if let Some(reason) = offer.refusal() {
+        return Ok(target.redirect_error(&request.context, "access_denied", reason));
+    }
     let client = &target.client;
     let client_host = if client.is_documented() { host(&client.id) } else { None };
+    let is_free = |mode: Mode| *offer.room(mode) != Room::Full;
+    let shown = request.session().mode;
+    let chosen = [shown].into_iter().chain(Mode::ALL).find(|mode| is_free(*mode));
+    let ending = |(mode, room): &'_ (Mode, Room)| match room {
+        Room::Ending(grant) => Some(Ending {
+            mode: mode.as_str(),
+            application: grant.client_name.as_str().to_owned(),
+            host: grant.redirect_host.clone(),
+            last_used: grant.last_used_on.map(|day| day.to_string()),
+        }),
+        Room::Free | Room::Full => None,
+    };
+    let descriptions = |scopes: Scopes| scopes.iter().map(Scope::description).collect();
+    let can_write = !offer.scopes.are_within(Scopes::for_reading());
     let page = ConsentPage {
         style_version: style_version(),
         csrf: request.page.csrf(),
@@ -109,9 +141,16 @@ fn consent_page(
         client_host: client_host.as_deref(),
         organization: request.organization_name(),
         email: request.member().email.as_str(),
-        return_to: &request.page.path_and_query(),
-        scopes: access.scopes.iter().map(Scope::description).collect(),
-        mode: request.session().mode.as_str(),
+        return_to,
+        scopes: descriptions(offer.scopes),
+        for_owners: descriptions(offer.for_owners),
+        narrowed: offer.narrowed.as_ref().map(|narrowed| narrowed.site.as_str()),
+        acts_through_api: can_write && access.audience.includes(Resource::Api),
+        live: is_free(Mode::Live),
+        test: is_free(Mode::Test),
+        mode: chosen.map_or("", Mode::as_str),
+        endings: offer.rooms.iter().filter_map(ending).collect(),
+        offer: offer.text(),
         hidden: authorization_parameters(parameters),
     };
     let origin = target.registered_uri.csp_source();
@@ -144,12 +183,9 @@ async fn grant_access(
     target: &ResponseTarget,
     access: AccessRequest,
     mode: Mode,
+    offer: Offer,
 ) -> Result<Reply<Html>, Error> {
     let context = &request.context;
-    if access.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
-        let description = "Only owners can give access to the audit log.";
-        return Ok(target.redirect_error(context, "access_denied", description));
-    }
     let tenant = Tenant { organization: request.tenant().organization, mode };
     let (id, now) = (context.ids().next(), context.now());
     let code = Credential::generate(
@@ -166,7 +202,7 @@ async fn grant_access(
         client_name: target.client.name.clone(),
         redirect_host: target.registered_uri.host(),
         member: request.member().id,
-        scopes: access.scopes,
+        scopes: offer.scopes,
         audience: access.audience,
         code: Code {
             hash: code.hash(),
@@ -182,6 +218,10 @@ async fn grant_access(
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_grant(&grant)?;
+    transaction.count_connection(offer.seen);
+    if let Room::Ending(idlest) = offer.room(mode) {
+        transaction.revoke_grant(idlest, now)?;
+    }
     let event = SecurityEvent::AppConnected { name: grant.client_name.as_str().to_owned() };
     transaction.insert_notice(request.member().id, &context.notice(event))?;
     // A member who is being removed cannot grant anything.
@@ -238,16 +278,17 @@ impl ResponseTarget {
 }
 
 impl AccessRequest {
-    /// Parses the parameters. Without `scope`, the client requests all scopes that it has registered.
+    /// Parses the parameters. Unknown scopes, and those that the client may not request, are left out.
     fn parse(base_url: &str, client: &Client, parameters: &Parameters) -> Result<Self, Rejection> {
         let challenge = parameters.get("code_challenge");
         let is_challenge = challenge.len() == CHALLENGE_LENGTH
             && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let audience = audience(base_url, parameters.all("resource"));
-        let default = client.scopes.within(audience.unwrap_or_default().scopes());
-        let scopes = parameters.non_empty("scope").map_or(Some(default), parse_scopes);
+        let default = || client.default_scopes(audience.unwrap_or_default());
+        let scopes = parameters.non_empty("scope").map(known_scopes);
+        let scopes = scopes.map_or_else(default, |scopes| scopes.within(client.requestable_scopes()));
         let reject = |error, description| Err((error, description));
-        match (audience, scopes) {
+        match audience {
             _ if parameters.repeated(&UNREPEATABLE).is_some() => {
                 reject("invalid_request", "A parameter was sent more than once.")
             }
@@ -266,34 +307,32 @@ impl AccessRequest {
             _ if !is_challenge => {
                 reject("invalid_request", "code_challenge must be a SHA-256 hash in base64url.")
             }
-            (None, _) => reject("invalid_target", "resource must be this API or its MCP endpoint, not both."),
-            (_, None) => reject("invalid_scope", "scope contains an unknown scope."),
-            (_, Some(scopes)) if !scopes.are_within(client.scopes) => {
-                reject("invalid_scope", "scope contains a scope that the application has not registered.")
+            None => reject("invalid_target", "resource must be this host, its API or its MCP endpoint."),
+            Some(_) if scopes.is_empty() => {
+                reject("invalid_scope", "scope contains no scope that the application may request.")
             }
-            (Some(audience), Some(scopes)) => Ok(Self { challenge: challenge.to_owned(), scopes, audience }),
+            Some(audience) => Ok(Self { challenge: challenge.to_owned(), scopes, audience }),
         }
     }
 }
 
-/// Parses a list of scopes (RFC 6749, section 3.3). Returns `None` if one is unknown or the list is empty.
-pub(crate) fn parse_scopes(text: &str) -> Option<Scopes> {
-    let scopes: Option<Vec<Scope>> = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect();
-    scopes.filter(|scopes| !scopes.is_empty()).map(Scopes::from_iter)
+/// Returns the scopes of this service in a list of scopes (RFC 6749, section 3.3). Unknown ones are left out.
+pub(crate) fn known_scopes(list: &str) -> Scopes {
+    list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
 }
 
-/// Returns the audience that resource indicators (RFC 8707) name: the URL of this host or of its API, or the URL of the MCP
-/// endpoint. Returns `None` if one is unknown, or if they name both. An empty indicator counts as absent (RFC 6749,
-/// section 3.1), and without any, the audience is the API.
+/// Returns the audience that resource indicators (RFC 8707) name: the URL of this host, of its API or of its MCP endpoint.
+/// Returns `None` if one is unknown, or if they name several. An empty indicator counts as absent (RFC 6749, section 3.1),
+/// and without any, the audience is both.
 pub(crate) fn audience<'r>(base_url: &str, resources: impl IntoIterator<Item = &'r str>) -> Option<Audience> {
     let named = resources.into_iter().filter(|resource| !resource.is_empty());
-    let mut named = named.map(|resource| audience_of(base_url, resource));
-    let first = named.next().unwrap_or(Some(Audience::Api))?;
+    let mut named = named.map(|resource| audience_at(base_url, resource));
+    let first = named.next().unwrap_or(Some(Audience::Both))?;
     named.all(|other| other == Some(first)).then_some(first)
 }
 
-/// Returns the audience with this URL.
-fn audience_of(base_url: &str, resource: &str) -> Option<Audience> {
+/// Returns the audience with this URL, with or without a slash at its end.
+fn audience_at(base_url: &str, resource: &str) -> Option<Audience> {
     let resource = Url::parse(resource).ok()?;
     let is_plain = resource.fragment().is_none()
         && resource.query().is_none()
@@ -301,13 +340,7 @@ fn audience_of(base_url: &str, resource: &str) -> Option<Audience> {
         && resource.password().is_none();
     let location = |url: &Url| (url.origin(), url.path().trim_end_matches('/').to_owned());
     let is_at = |url: &str| Url::parse(url).is_ok_and(|url| location(&url) == location(&resource));
-    if !is_plain {
-        None
-    } else if is_at(base_url) {
-        Some(Audience::Api)
-    } else {
-        Audience::ALL.into_iter().find(|audience| is_at(&audience.url(base_url)))
-    }
+    is_plain.then(|| Audience::ALL.into_iter().find(|audience| is_at(&audience.url(base_url)))).flatten()
 }
 
 fn host(url: &str) -> Option<String> {

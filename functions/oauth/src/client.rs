@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use shared::auth::hash;
 use shared::clock::Timestamp;
 use shared::http::{Error, RequestContext};
-use shared::model::{Client, ClientCredential, SecretMethod};
+use shared::model::Client;
 use shared::providers::client_document::ClientUrl;
 use subtle::ConstantTimeEq;
 
@@ -61,11 +61,12 @@ pub fn parse_document(id: &str, document: &str, now: Timestamp) -> Option<Client
         return None;
     }
     let metadata: ClientMetadata = serde_json::from_value(value).ok()?;
-    register::client_of(id.to_owned(), metadata, ClientCredential::None, now).ok()
+    register::client_of(id.to_owned(), metadata, None, now).ok()
 }
 
 /// Authenticates the client by the identifier and secret in the form or in the `Authorization` header (RFC 6749,
-/// section 2.3). The secret must be sent by the method that the client registered.
+/// section 2.3). The secret may be sent by either method, whichever the client registered: some libraries always use one,
+/// and others use both.
 pub(crate) async fn authenticate(
     context: &RequestContext,
     id: &str,
@@ -85,22 +86,19 @@ pub(crate) async fn authenticate(
         (Some((id, _)), Some(other), None) if id != other => {
             return Err(OAuthRejection::invalid_client(true));
         }
-        (Some((id, secret)), _, None) => (id, Some((SecretMethod::Basic, secret))),
-        (None, Some(id), secret) => (id, secret.map(|secret| (SecretMethod::Post, secret))),
+        (Some((id, secret)), _, None) => (id, Some(secret)),
+        (None, Some(id), secret) => (id, secret),
         (None, None, _) => {
             return Err(OAuthRejection::new("invalid_request", "client_id is missing."));
         }
     };
     let client = find(context, &id).await?.ok_or_else(|| OAuthRejection::invalid_client(by_basic))?;
-    let is_authentic = match (&client.credential, secret) {
-        (ClientCredential::None, None) => true,
+    let is_authentic = match (&client.secret_hash, secret) {
+        (None, None) => true,
         // Some libraries send an empty secret with `Basic` for a public client.
-        (ClientCredential::None, Some((_, secret))) => secret.is_empty(),
-        (ClientCredential::Secret { hash: expected, method }, Some((sent_by, secret))) => {
-            let is_equal: bool = hash(&secret).as_bytes().ct_eq(expected.as_bytes()).into();
-            is_equal && sent_by == *method
-        }
-        (ClientCredential::Secret { .. }, None) => false,
+        (None, Some(secret)) => secret.is_empty(),
+        (Some(expected), Some(secret)) => hash(&secret).as_bytes().ct_eq(expected.as_bytes()).into(),
+        (Some(_), None) => false,
     };
     if is_authentic { Ok(client) } else { Err(OAuthRejection::invalid_client(by_basic)) }
 }

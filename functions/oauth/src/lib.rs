@@ -1,12 +1,13 @@
 //! OAuth 2.0 for applications that act for a member (RFC 6749 with the best practices of RFC 9700): authorization code
 //! with PKCE, dynamic registration, client ID metadata documents, rotating refresh tokens and revocation.
 //!
-//! A grant has one valid access token and one valid refresh token at a time. After a refresh, the previous access token
-//! stays valid for a minute. Access tokens are checked by the same gate as API keys.
+//! A grant has one valid refresh token at a time, and at most two valid access tokens: the current one, and the one before
+//! it until it expires. Access tokens are checked by the same gate as API keys.
 
 mod authorize;
 pub mod client;
 mod metadata;
+mod offer;
 mod pages;
 mod register;
 mod rejection;

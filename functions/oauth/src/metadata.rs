@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 
 use serde::Serialize;
 use shared::http::{Error, PublicRequest, Reply, Unversioned};
-use shared::model::{Audience, ClientAuthentication, GrantType, ResponseType, Scope};
+use shared::model::{ClientAuthentication, GrantType, Resource, ResponseType, Scope, Scopes};
 use utoipa::ToSchema;
 
 /// The metadata of the authorization server (RFC 8414).
@@ -88,13 +88,14 @@ pub(crate) fn show_authorization_server(
     ready(server.map(Reply::unversioned))
 }
 
-/// Returns the metadata of this host as a resource, for clients that look for it only there.
+/// Returns the metadata of this host as a resource: the API and the MCP endpoint together. Some clients look for it only
+/// there.
 #[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
 pub(crate) fn show_protected_host(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, base_url.to_owned(), Audience::Api))
+    ready(protected_resource(base_url, base_url.to_owned(), "Rolecall", Scopes::all()))
 }
 
 /// Returns the metadata of the API as a resource.
@@ -103,7 +104,8 @@ pub(crate) fn show_protected_api(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, Audience::Api.url(base_url), Audience::Api))
+    let resource = Resource::Api;
+    ready(protected_resource(base_url, resource.url(base_url), resource.title(), resource.scopes()))
 }
 
 /// Returns the metadata of the MCP endpoint as a resource.
@@ -112,19 +114,21 @@ pub(crate) fn show_protected_mcp_endpoint(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, Audience::Mcp.url(base_url), Audience::Mcp))
+    let resource = Resource::Mcp;
+    ready(protected_resource(base_url, resource.url(base_url), resource.title(), resource.scopes()))
 }
 
 fn protected_resource(
     base_url: &str,
     resource: String,
-    audience: Audience,
+    resource_name: &'static str,
+    scopes: Scopes,
 ) -> Result<Reply<Unversioned<ProtectedResource>>, Error> {
     let resource = Reply::ok(&ProtectedResource {
         resource,
-        resource_name: audience.title(),
+        resource_name,
         authorization_servers: [base_url.to_owned()],
-        scopes_supported: audience.scopes().iter().map(Scope::as_str).collect(),
+        scopes_supported: scopes.iter().map(Scope::as_str).collect(),
         bearer_methods_supported: ["header"],
     });
     resource.map(Reply::unversioned)

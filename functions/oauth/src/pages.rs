@@ -22,10 +22,36 @@ pub(crate) struct ConsentPage<'p> {
     pub(crate) email: &'p str,
     /// The path and query of this page, to return to after signing in as another member.
     pub(crate) return_to: &'p str,
-    /// The descriptions of the requested scopes.
+    /// The descriptions of the offered scopes.
     pub(crate) scopes: Vec<&'p str>,
-    /// The initially selected mode: `live` or `test`.
+    /// The descriptions of the requested scopes that only an owner could give.
+    pub(crate) for_owners: Vec<&'p str>,
+    /// The site whose applications may only read, if an owner decided so.
+    pub(crate) narrowed: Option<&'p str>,
+    /// Whether the application could change something through the API, which never asks.
+    pub(crate) acts_through_api: bool,
+    /// Whether the live data has room for a further application.
+    pub(crate) live: bool,
+    /// Whether the test data has.
+    pub(crate) test: bool,
+    /// The initially selected mode: `live` or `test`; empty if neither has room.
     pub(crate) mode: &'p str,
+    /// The applications that lose their access if the member allows this one.
+    pub(crate) endings: Vec<Ending>,
+    /// What the page offers, as a hidden field of the form.
+    pub(crate) offer: String,
     /// The parameters of the authorization request, as hidden fields of the form.
     pub(crate) hidden: Vec<(String, String)>,
+}
+
+/// An application that loses its access in favour of the new one.
+pub(crate) struct Ending {
+    /// The mode of the data.
+    pub(crate) mode: &'static str,
+    /// The application's name.
+    pub(crate) application: String,
+    /// The host of its redirect URI.
+    pub(crate) host: String,
+    /// The day on which it was last used.
+    pub(crate) last_used: Option<String>,
 }

@@ -8,11 +8,11 @@ use shared::auth::hash;
 use shared::clock::Timestamp;
 use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Client, ClientAuthentication, ClientCredential, ClientName, GrantType, RedirectUri, ResponseType, Scope,
-    Scopes, WebAddress,
+    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, WebAddress,
 };
 use utoipa::ToSchema;
 
+use crate::authorize::known_scopes;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
 /// The maximum number of redirect URIs of a client.
@@ -32,8 +32,8 @@ const SECRET_LENGTH: usize = 43;
 /// The metadata of a client to register (RFC 7591, section 2). Other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ClientMetadata {
-    /// The redirect URIs: https, http on a loopback address, or a private-use scheme that contains a dot. They must
-    /// have no fragment and no user information.
+    /// The redirect URIs: https, http on a loopback address, or an app's private-use scheme, but none that browsers or
+    /// systems give a meaning of their own. They must have no fragment and no user information.
     #[schema(value_type = Vec<RedirectUri>, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
     /// The name that members see, on one line.
@@ -54,17 +54,18 @@ pub(crate) struct ClientMetadata {
     /// The URL of the client's privacy policy.
     #[schema(value_type = Option<WebAddress>)]
     policy_uri: Option<String>,
-    /// How the client will authenticate. The default is `client_secret_basic`.
+    /// How the client will authenticate: without a secret (`none`), or with one, which it may send in the header or in
+    /// the form. The default is `client_secret_basic`.
     #[schema(value_type = Option<ClientAuthentication>)]
     token_endpoint_auth_method: Option<String>,
-    /// The grant types that the client will use. Every client is registered for both.
-    #[schema(value_type = Option<Vec<GrantType>>)]
+    /// The grant types that the client will use. Others than these two are ignored, and every client is registered for
+    /// both.
     grant_types: Option<Vec<String>>,
     /// The response types that the client will use.
     #[schema(value_type = Option<Vec<ResponseType>>)]
     response_types: Option<Vec<String>>,
     /// The scopes that the client may request, separated by spaces. Unknown scopes are ignored. The default is all
-    /// scopes except `candidates:erase`.
+    /// scopes except those that owners alone can give: `candidates:erase` and `audit:read`.
     scope: Option<String>,
 }
 
@@ -143,21 +144,16 @@ async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClie
     };
     let now = context.now();
     let id = format!("rc_client_{}", context.random().token(ID_LENGTH));
-    let (secret, credential) = match authentication.secret_method() {
-        None => (None, ClientCredential::None),
-        Some(method) => {
-            let secret = format!("rc_secret_{}", context.random().token(SECRET_LENGTH));
-            let hash = hash(&secret);
-            (Some(secret), ClientCredential::Secret { hash, method })
-        }
-    };
-    let client = client_of(id, metadata, credential, now)?;
+    let has_secret = authentication != ClientAuthentication::None;
+    let secret = has_secret.then(|| format!("rc_secret_{}", context.random().token(SECRET_LENGTH)));
+    let client = client_of(id, metadata, secret.as_deref().map(hash), now)?;
     let counter = format!("registration {}", context.source());
     if let Some(seconds) = context.store().count_attempt(&counter, LIMIT, WINDOW, now).await? {
         return Err(OAuthRejection::too_many_requests(seconds));
     }
     context.store().insert_client(&client).await?;
     let registered = Reply::ok(&RegisteredClient {
+        scope: client.requestable_scopes().to_string(),
         client_id: client.id,
         client_id_issued_at: now.as_second(),
         client_secret_expires_at: secret.is_some().then_some(0),
@@ -168,16 +164,15 @@ async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClie
         token_endpoint_auth_method: authentication.as_str(),
         grant_types: GrantType::ALL.map(GrantType::as_str),
         response_types: ResponseType::ALL.map(ResponseType::as_str),
-        scope: client.scopes.to_string(),
     });
     Ok(registered?.created_without_address())
 }
 
-/// Validates the metadata and returns the client that it describes, without a secret.
+/// Validates the metadata and returns the client that it describes.
 pub(crate) fn client_of(
     id: String,
     metadata: ClientMetadata,
-    credential: ClientCredential,
+    secret_hash: Option<String>,
     now: Timestamp,
 ) -> Result<Client, OAuthRejection> {
     let uris = metadata.redirect_uris.unwrap_or_default();
@@ -191,13 +186,12 @@ pub(crate) fn client_of(
     let redirect_uris: Vec<_> = redirect_uris
         .collect::<Result<_, _>>()
         .map_err(|wrong| OAuthRejection::new("invalid_redirect_uri", format!("A redirect URI {wrong}.")))?;
-    let are_supported = |values: &Option<Vec<String>>, supported: &[&str]| {
-        values.as_ref().is_none_or(|values| values.iter().all(|value| supported.contains(&value.as_str())))
-    };
-    if !are_supported(&metadata.grant_types, &GrantType::ALL.map(GrantType::as_str)) {
-        return Err(invalid_metadata("grant_types may contain only authorization_code and refresh_token."));
+    let is_served = |value: &String| GrantType::ALL.iter().any(|grant_type| grant_type.as_str() == value);
+    if metadata.grant_types.is_some_and(|types| !types.is_empty() && !types.iter().any(is_served)) {
+        return Err(invalid_metadata("grant_types must contain authorization_code or refresh_token."));
     }
-    if !are_supported(&metadata.response_types, &ResponseType::ALL.map(ResponseType::as_str)) {
+    let is_code = |value: &String| value == ResponseType::Code.as_str();
+    if metadata.response_types.is_some_and(|types| !types.iter().all(is_code)) {
         return Err(invalid_metadata("response_types may contain only code."));
     }
     let parse_url = |name: &str, value: Option<String>| match value.as_deref().map(str::trim) {
@@ -214,7 +208,6 @@ pub(crate) fn client_of(
     }
     let uri = parse_url("client_uri", metadata.client_uri)?;
     let scopes = metadata.scope.as_deref().map(known_scopes).filter(|scopes| !scopes.is_empty());
-    let scopes = scopes.unwrap_or_else(Scopes::by_default);
     let name = metadata.client_name.unwrap_or_default();
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
@@ -224,12 +217,7 @@ pub(crate) fn client_of(
     let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
     let default = || ClientName::parse("Unnamed application").ok().flatten();
     let name = name.or_else(default).ok_or_else(|| invalid_metadata("client_name can't be blank."))?;
-    Ok(Client { id, name, redirect_uris, credential, uri, scopes, created_at: now })
-}
-
-/// Returns the scopes of this API in a list of scopes.
-fn known_scopes(list: &str) -> Scopes {
-    list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
+    Ok(Client { id, name, redirect_uris, secret_hash, uri, scopes, created_at: now })
 }
 
 /// Returns whether a character can make a name look like another name: line breaks, characters that are invisible or

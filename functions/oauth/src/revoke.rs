@@ -78,7 +78,7 @@ async fn revoke_if_valid(
     let Some(tokens) = &grant.tokens else { return Ok(()) };
     let family = token.family_hash();
     let is_family: bool = tokens.family.as_bytes().ct_eq(family.as_bytes()).into();
-    let access_hash = token.gate_hash(&grant.audience.url(context.base_url()));
+    let access_hash = token.gate_hash();
     let revoked = match token.kind() {
         Kind::RefreshToken if is_family => Revocation::Grant,
         Kind::AccessToken if tokens.access.matches(access_hash) => Revocation::AccessToken,
@@ -100,11 +100,11 @@ async fn revoke_if_valid(
     match revoked {
         Revocation::Grant => transaction.revoke_grant(&grant, context.now())?,
         Revocation::AccessToken => {
-            transaction.delete_access_tokens(tokens, context.now());
+            transaction.delete_access_tokens(tokens);
             transaction.require_grant(&grant);
         }
         Revocation::PreviousAccessToken => {
-            transaction.delete_previous_access_token(tokens, context.now());
+            transaction.delete_previous_access_token(tokens);
             transaction.require_grant(&grant);
         }
     }

@@ -6,12 +6,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned};
-use shared::model::{AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
+use shared::model::{
+    Audience, AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet, UsedRefresh,
+};
 use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
-use crate::authorize::{audience, parse_scopes};
+use crate::authorize::{audience, known_scopes};
 use crate::client;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
@@ -45,10 +47,11 @@ pub(crate) struct TokenRequest {
     code_verifier: String,
     /// The refresh token. Required for `refresh_token`.
     refresh_token: String,
-    /// The scopes of the new access token, separated by spaces. They default to all granted scopes. Only for
-    /// `refresh_token`.
+    /// The scopes of the new access token, separated by spaces. They default to all granted scopes, and unknown scopes are
+    /// ignored. Only for `refresh_token`.
     scope: String,
-    /// The resource that the tokens are for (RFC 8707): the URL of this host, of its `/api/v1` or of its `/mcp`.
+    /// The resource that the access token is for (RFC 8707): the URL of this host, of its `/api/v1` or of its `/mcp`. It
+    /// defaults to what access was granted to.
     #[serde(deserialize_with = "one_or_many")]
     resource: Vec<String>,
     /// The client's identifier, unless the `Authorization` header contains it.
@@ -84,7 +87,7 @@ pub(crate) struct Tokens {
     token_type: &'static str,
     /// The lifetime of the access token, in seconds.
     expires_in: i64,
-    /// The refresh token, which can be used once.
+    /// The refresh token for the next pair of tokens. For a minute after its first use, it gives the same pair again.
     refresh_token: String,
     /// The scopes of the access token, separated by spaces.
     scope: String,
@@ -108,7 +111,7 @@ pub(crate) fn read_form<T: DeserializeOwned>(
 ///
 /// - `invalid_request`: the body is not a form of at most 64 KB, or a parameter is missing or repeated.
 /// - `invalid_client`: the client is unknown, or its secret is wrong.
-/// - `invalid_grant`: the code or refresh token is invalid, or the organization has too many connected applications.
+/// - `invalid_grant`: the code or refresh token is invalid.
 /// - `unsupported_grant_type`: `grant_type` is not supported.
 /// - `invalid_scope`: `scope` contains a scope that was not granted.
 /// - `invalid_target`: `resource` is not what access was granted to.
@@ -151,7 +154,7 @@ async fn exchange_code(
         .map_err(|wrong| OAuthRejection::new("invalid_request", format!("code_verifier {wrong}.")))?;
     let redirect_uri = required("redirect_uri", &request.redirect_uri)?;
     let (code, grant) = find(context, code, Kind::AuthorizationCode, client).await?;
-    check_resource(context, request, &grant)?;
+    let audience = requested_audience(context, request, &grant)?;
     let is_genuine: bool = code.hash().as_bytes().ct_eq(grant.code.hash.as_bytes()).into();
     if !is_genuine {
         return Err(OAuthRejection::invalid_grant("the code is unknown"));
@@ -170,11 +173,13 @@ async fn exchange_code(
         return Err(OAuthRejection::invalid_grant("the code has expired or its grant was revoked"));
     }
     let (keys, random) = (context.credential_keys(), context.random());
-    let (kind, tenant) = (Kind::RefreshToken, code.tenant());
-    let refresh = Credential::generate(kind, tenant, grant.id, Claims::default(), keys, random);
-    let scopes = grant.scopes;
-    let known = context.store().get_access_tokens(tenant, None, context.now()).await?;
-    store_tokens(context, grant, &refresh, None, scopes, &known, false).await
+    let (now, tenant) = (context.now(), code.tenant());
+    let generate = |kind, claims| Credential::generate(kind, tenant, grant.id, claims, keys, random);
+    let claims = access_claims(context, grant.scopes, audience);
+    let (access, refresh) =
+        (generate(Kind::AccessToken, claims), generate(Kind::RefreshToken, Claims::default()));
+    let known = context.store().get_valid_access_tokens(tenant, now).await?;
+    store_tokens(context, grant, (access, refresh), None, &known).await
 }
 
 async fn refresh(
@@ -184,44 +189,77 @@ async fn refresh(
 ) -> Result<Tokens, OAuthRejection> {
     let token = required("refresh_token", &request.refresh_token)?;
     let (token, grant) = find(context, token, Kind::RefreshToken, client).await?;
-    check_resource(context, request, &grant)?;
-    let verdict = grant.judge_refresh(&token.hash(), &token.family_hash(), context.now());
-    if verdict == Refresh::Unknown {
-        return Err(OAuthRejection::invalid_grant("the refresh token is unknown, expired or revoked"));
+    let audience = requested_audience(context, request, &grant)?;
+    let now = context.now();
+    match grant.judge_refresh(&token.hash(), &token.family_hash(), now) {
+        Refresh::Next => {}
+        Refresh::Again(used) => return repeated_tokens(context, &token, &grant, &used),
+        Refresh::Reuse => {
+            return revoke_reused(context, &token, grant, "a refresh token was used again").await;
+        }
+        Refresh::Unknown => {
+            return Err(OAuthRejection::invalid_grant("the refresh token is unknown, expired or revoked"));
+        }
     }
     let scopes = match request.scope.as_str() {
         "" => grant.scopes,
-        scope => parse_scopes(scope).filter(|scopes| scopes.are_within(grant.scopes)).ok_or_else(|| {
-            OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
-        })?,
+        scope => Some(known_scopes(scope))
+            .filter(|scopes| !scopes.is_empty() && scopes.are_within(grant.scopes))
+            .ok_or_else(|| {
+                OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
+            })?,
     };
-    let current = grant.tokens.as_ref();
-    let known = context.store().get_access_tokens(token.tenant(), current, context.now()).await?;
-    let is_retry = verdict == Refresh::Again;
-    let is_unused = current.is_some_and(|tokens| known.are_unused(tokens));
-    if verdict == Refresh::Reuse || (is_retry && !is_unused) {
-        return revoke_reused(context, &token, grant, "a refresh token was used again").await;
-    }
-    let successor = token.successor(context.credential_keys(), context.random());
-    store_tokens(context, grant, &successor, Some(token.hash()), scopes, &known, is_retry).await
+    let until = now.saturating_add(TokenSet::REPEAT_LIFE).unwrap_or(now);
+    let used = UsedRefresh { hash: token.hash(), until, scopes, audience };
+    let pair = token.exchange(access_claims(context, scopes, audience), context.credential_keys());
+    let known = context.store().get_access_tokens(token.tenant()).await?;
+    store_tokens(context, grant, pair, Some(used), &known).await
 }
 
-/// Rejects a token request for a resource other than the one that access was granted to (RFC 8707, section 2.2). Without
-/// `resource`, the tokens are for that one.
-fn check_resource(
+/// Returns the pair that a refresh token was exchanged for a short time ago. It may have been made under a key of the
+/// service that is being replaced.
+fn repeated_tokens(
+    context: &RequestContext,
+    token: &Credential,
+    grant: &Grant,
+    used: &UsedRefresh,
+) -> Result<Tokens, OAuthRejection> {
+    let pair = grant.tokens.as_ref().and_then(|tokens| {
+        let expires_at = Some(tokens.access_expires_at);
+        let claims = Claims { scopes: used.scopes, audience: used.audience, expires_at };
+        let mut pairs = context.credential_keys().each().map(|key| token.exchange(claims, &key));
+        let is_same = |(_, refresh): &(Credential, Credential)| -> bool {
+            refresh.hash().as_bytes().ct_eq(tokens.refresh.as_bytes()).into()
+        };
+        pairs.find(is_same)
+    });
+    let pair = pair.ok_or_else(|| OAuthRejection::invalid_grant("the key of the repeated pair is gone"))?;
+    Ok(Tokens::of(&pair, context))
+}
+
+/// Returns what a new access token says.
+fn access_claims(context: &RequestContext, scopes: Scopes, audience: Audience) -> Claims {
+    let expires_at = context.now().saturating_add(TokenSet::ACCESS_LIFE).unwrap_or_else(|_| context.now());
+    Claims { scopes, audience, expires_at: Some(expires_at) }
+}
+
+/// Returns what the access token is for: what access was granted to, or a part of it that `resource` names (RFC 8707,
+/// section 2.2). Anything else is rejected.
+fn requested_audience(
     context: &RequestContext,
     request: &TokenRequest,
     grant: &Grant,
-) -> Result<(), OAuthRejection> {
+) -> Result<Audience, OAuthRejection> {
     let base_url = context.base_url();
     let named = request.resource.iter().map(String::as_str).filter(|resource| !resource.is_empty());
     let named: Vec<_> = named.collect();
-    if named.is_empty() || audience(base_url, named) == Some(grant.audience) {
-        Ok(())
-    } else {
-        let resource = grant.audience.url(base_url);
-        Err(OAuthRejection::new("invalid_target", format!("resource must be {resource}.")))
+    if named.is_empty() {
+        return Ok(grant.audience);
     }
+    audience(base_url, named).filter(|audience| audience.is_within(grant.audience)).ok_or_else(|| {
+        let resource = grant.audience.url(base_url);
+        OAuthRejection::new("invalid_target", format!("resource must be {resource}."))
+    })
 }
 
 /// Finds the grant of a code or token that was issued to this client.
@@ -244,50 +282,47 @@ async fn find(
     Ok((credential, grant))
 }
 
-/// Stores new tokens and returns them. If the grant has changed since it was read, the write fails and the request is
-/// retried.
+/// Stores a new access token and a new refresh token, and returns them. If the grant has changed since it was read, the
+/// write fails and the request is retried.
 async fn store_tokens(
     context: &RequestContext,
     grant: Grant,
-    refresh: &Credential,
-    previous: Option<String>,
-    scopes: Scopes,
+    pair: (Credential, Credential),
+    used: Option<UsedRefresh>,
     known: &AccessTokens,
-    was_lost: bool,
 ) -> Result<Tokens, OAuthRejection> {
-    let (now, tenant) = (context.now(), refresh.tenant());
+    let (now, (access, refresh)) = (context.now(), &pair);
     context.identify(AuditActor::app(grant.id, Some(grant.member)));
     let replaced = grant.tokens.as_ref();
-    if !known.have_room_for(replaced) {
-        let description =
-            "Too many applications are connected to this organization. Revoke some in the dashboard.";
-        return Err(OAuthRejection::new("invalid_grant", description));
-    }
-    let expires_at = now.saturating_add(TokenSet::ACCESS_LIFE).unwrap_or(now);
-    let claims = Claims { scopes, expires_at: Some(expires_at) };
-    let (keys, random) = (context.credential_keys(), context.random());
-    let access = Credential::generate(Kind::AccessToken, tenant, grant.id, claims, keys, random);
-    let hash = access.gate_hash(&grant.audience.url(context.base_url()));
     let tokens = TokenSet {
-        access: hash,
-        access_expires_at: expires_at,
-        previous_access: replaced.and_then(|tokens| known.previous_access(tokens, was_lost, now)),
+        access: access.gate_hash(),
+        access_expires_at: access.claims().expires_at.unwrap_or(now),
+        previous_access: replaced.and_then(|tokens| known.previous_access(tokens, now)),
         family: refresh.family_hash(),
         refresh: refresh.hash(),
-        previous,
+        used,
         expires_at: now.saturating_add(TokenSet::REFRESH_LIFE).unwrap_or(now),
     };
-    let mut transaction = Transaction::new(tenant);
-    transaction.put_access_token(replaced, &tokens, known, now);
+    let mut transaction = Transaction::new(refresh.tenant());
+    transaction.put_access_tokens(replaced, &tokens, known);
     transaction.replace_grant(&grant, &grant.clone().with_tokens(tokens))?;
     context.store().commit(transaction).await?;
-    Ok(Tokens {
-        access_token: access.reveal().to_owned(),
-        token_type: "Bearer",
-        expires_in: TokenSet::ACCESS_LIFE.as_secs(),
-        refresh_token: refresh.reveal().to_owned(),
-        scope: scopes.to_string(),
-    })
+    Ok(Tokens::of(&pair, context))
+}
+
+impl Tokens {
+    /// The response with an access token and a refresh token.
+    fn of((access, refresh): &(Credential, Credential), context: &RequestContext) -> Self {
+        let Claims { scopes, expires_at, .. } = access.claims();
+        let life = expires_at.map_or(0, |expires_at| expires_at.duration_since(context.now()).as_secs());
+        Self {
+            access_token: access.reveal().to_owned(),
+            token_type: "Bearer",
+            expires_in: life.max(0),
+            refresh_token: refresh.reveal().to_owned(),
+            scope: scopes.to_string(),
+        }
+    }
 }
 
 /// Revokes a grant whose code or refresh token was used a second time, because one of the two users may be an attacker.

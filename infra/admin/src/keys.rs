@@ -64,7 +64,7 @@ pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Comman
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
     let expires_at = days.map(|days| later(admin.now, days));
     for _ in 0..ID_ATTEMPTS {
-        let (id, access) = (admin.ids.next(), Claims { scopes, expires_at });
+        let (id, access) = (admin.ids.next(), Claims { scopes, expires_at, ..Claims::default() });
         let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, &admin.random);
         let name = new.name.as_str().to_owned();
         let key = ApiKey { networks: networks.clone(), ..credential.api_key(name, admin.now) };

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use oauth::client::parse_document;
 use shared::clock::Timestamp;
-use shared::model::{Client, ClientCredential, RedirectUri};
+use shared::model::{Client, RedirectUri};
 use shared::providers::client_document::ClientUrl;
 use shared::providers::public_address::is_public;
 use url::{Host, Url};
@@ -16,7 +16,7 @@ pub fn client_documents(input: &[u8]) {
     let (id, document) = first_line(input);
     let (id, document) = (text(id), text(document));
     let Some(client) = parse_document(&id, &document, Timestamp::UNIX_EPOCH) else { return };
-    assert_eq!((&client.id, &client.credential), (&id, &ClientCredential::None));
+    assert_eq!((&client.id, &client.secret_hash), (&id, &None));
     assert!((1..=10).contains(&client.redirect_uris.len()));
     for uri in &client.redirect_uris {
         assert_eq!(uri.as_str().parse::<RedirectUri>().as_ref(), Ok(uri));
@@ -25,7 +25,7 @@ pub fn client_documents(input: &[u8]) {
     let name = client.name.as_str();
     assert!((1..=100).contains(&name.chars().count()) && name.trim() == name);
     assert!(!name.contains(|c: char| c.is_control() || ('\u{202A}'..='\u{202E}').contains(&c)), "{name:?}");
-    assert!(!client.scopes.is_empty());
+    assert!(!client.requestable_scopes().is_empty());
     if let Some(uri) = &client.uri {
         let url = Url::parse(uri.as_str()).unwrap();
         assert!(matches!(url.scheme(), "http" | "https"), "{url}");

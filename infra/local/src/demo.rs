@@ -97,7 +97,7 @@ impl Demo {
             Mode::Live => self.secrets[0],
             Mode::Test => self.secrets[1],
         };
-        let access = Claims { scopes: Scopes::EVERY, expires_at: None };
+        let access = Claims { scopes: Scopes::EVERY, expires_at: None, ..Claims::default() };
         Ok(Credential::with_secret(
             Kind::ApiKey,
             tenant,

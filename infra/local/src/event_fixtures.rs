@@ -9,9 +9,9 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Analysis, ApplicationForm, Audience, CandidateRecord, Client, ClientCredential, Code,
-    ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType,
-    GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
+    Actor, ActorKind, Analysis, ApplicationForm, Audience, CandidateRecord, Client, Code, ConsentPurpose,
+    Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType, GateHash, Grant,
+    Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
     Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, Role, RoleContent, Scopes,
     Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission,
     SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint,
@@ -394,7 +394,7 @@ impl EventFixtures<'_> {
 
     fn credential(&self, kind: Kind, id: Id, secret: &str) -> Outcome<Credential> {
         let scopes = if kind == Kind::ApiKey { Scopes::EVERY } else { Scopes::default() };
-        let claims = Claims { scopes, expires_at: None };
+        let claims = Claims { scopes, expires_at: None, ..Claims::default() };
         Ok(Credential::with_secret(kind, self.tenant, id, claims, &demo::credential_keys()?, secret))
     }
 
@@ -429,9 +429,9 @@ impl EventFixtures<'_> {
             id: CLIENT.to_owned(),
             name: text("Recorded")?,
             redirect_uris: vec!["http://127.0.0.1/callback".parse()?],
-            credential: ClientCredential::None,
+            secret_hash: None,
             uri: None,
-            scopes: Scopes::all(),
+            scopes: Some(Scopes::all()),
             created_at: self.now,
         };
         self.store.insert_client(&client).await?;
@@ -443,12 +443,12 @@ impl EventFixtures<'_> {
             let tokens = secret("RecordedFamily") + &secret("RecordedRefresh");
             let refresh = self.credential(Kind::RefreshToken, id, &tokens)?;
             let tokens = TokenSet {
-                access: GateHash::of("", None),
+                access: GateHash::of(""),
                 access_expires_at: self.now,
                 previous_access: None,
                 family: refresh.family_hash(),
                 refresh: refresh.hash(),
-                previous: None,
+                used: None,
                 expires_at,
             };
             let grant = Grant {
@@ -475,6 +475,16 @@ impl EventFixtures<'_> {
             transaction.insert_grant(&grant)?;
             self.store.commit(transaction).await?;
         }
-        Ok(())
+        self.narrow_app().await
+    }
+
+    /// Narrows an application on a site of its own, so that this can be lifted.
+    async fn narrow_app(&self) -> Outcome<()> {
+        let grant = self.store.find_grant(self.tenant, id(54)?).await?.ok_or("no grant")?;
+        let code =
+            Code { redirect_uri: "https://narrowed.example/callback".to_owned(), ..grant.code.clone() };
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.narrow_grant(&Grant { code, ..grant }, self.now)?;
+        Ok(self.store.commit(transaction).await?)
     }
 }

@@ -6,13 +6,14 @@
 //! - the organization's id, 9 characters
 //! - the id of the key, grant or member, 9 characters
 //! - the scopes, 4 characters
-//! - the expiry in epoch seconds, 6 characters; 0 if the credential itself has none
+//! - the expiry in epoch seconds and the audience, 6 characters; the expiry is 0 if the credential itself has none
 //! - the secret, 27 random characters (160.7 bits); a refresh token has two: its family's secret and its own
 //! - the MAC of everything before it under a key of the service, 11 characters (64 bits)
 //! - the CRC-32 of everything before it, 6 characters
 //!
 //! The checksum detects mistyped credentials and lets scanners recognize leaked keys. The MAC detects made-up
 //! credentials. Neither check needs a database call. The credential alone identifies the tenant. Only a hash is stored.
+//! The secrets of the tokens that a refresh gives are derived from the used refresh token, under a key of the service.
 //! A slow hash is not needed, because the secret is long and random. The MAC proves only that the service issued the
 //! credential. It is valid while the table contains its hash, so a leaked key of the service is not enough to forge one.
 
@@ -26,7 +27,7 @@ use crate::base62;
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::mac_keys::MacKeys;
-use crate::model::{GateHash, Mode, Networks, Scopes, Tenant};
+use crate::model::{Audience, GateHash, Mode, Networks, Scopes, Tenant};
 use crate::random::Random;
 use crate::store::{ApiKey, Holder, PresentedCredential};
 
@@ -40,6 +41,10 @@ const CHECKSUM_LENGTH: usize = 6;
 const ENDING_LENGTH: usize = 4;
 /// The purpose of the MACs.
 const PURPOSE: &str = "credential";
+/// The number of values of the part with the expiry that belong to one audience. The expiry is less, until the year 2242.
+const EXPIRIES: u64 = 1 << 33;
+/// The length of a part of a derived secret, for which 64 bits are more than enough.
+const DERIVED_LENGTH: usize = 9;
 /// The length of the parts before the secret.
 const CLAIMS_LENGTH: usize = 2 * ID_LENGTH + SCOPES_LENGTH + EXPIRY_LENGTH;
 
@@ -104,6 +109,8 @@ pub struct Claims {
     pub scopes: Scopes,
     /// When the credential expires.
     pub expires_at: Option<Timestamp>,
+    /// What an access token is for. API keys are for both.
+    pub audience: Audience,
 }
 
 /// Why a text is not a credential of this service.
@@ -154,11 +161,18 @@ impl Credential {
         Self::with_secret(kind, tenant, id, claims, keys, &random.token(kind.secret_length()))
     }
 
-    /// Generates the next refresh token of the same family.
-    #[must_use]
-    pub fn successor(&self, keys: &MacKeys, random: &Random) -> Self {
-        let secret = format!("{}{}", self.family(), random.token(SECRET_LENGTH));
-        Self::with_secret(self.kind, self.tenant, self.id, self.claims, keys, &secret)
+    /// The access token with these claims and the refresh token that this refresh token is exchanged for. The same keys
+    /// and claims give the same texts.
+    pub fn exchange(&self, access: Claims, keys: &MacKeys) -> (Self, Self) {
+        let derived = |kind: Kind, claims: Claims, family: &str| {
+            let mac = keys.mac(&["exchange", kind.prefix(self.tenant.mode), &self.text]).unwrap_or_default();
+            let parts = mac.as_chunks().0.iter().take(SECRET_LENGTH / DERIVED_LENGTH);
+            let secret: String =
+                parts.map(|part| base62::encode(u64::from_be_bytes(*part), DERIVED_LENGTH)).collect();
+            Self::with_secret(kind, self.tenant, self.id, claims, keys, &format!("{family}{secret}"))
+        };
+        let refresh = derived(Kind::RefreshToken, self.claims, self.family());
+        (derived(Kind::AccessToken, access, ""), refresh)
     }
 
     /// Creates a credential with a given secret: 27 letters and digits, or 54 for a refresh token. Anyone who knows the
@@ -171,14 +185,15 @@ impl Credential {
         keys: &MacKeys,
         secret: &str,
     ) -> Self {
-        let expiry = claims.expires_at.map_or(0, Timestamp::as_second);
+        let expiry = claims.expires_at.map_or(0, |time| u64::try_from(time.as_second()).unwrap_or(0));
+        let expiry = expiry.min(EXPIRIES - 1) + claims.audience as u64 * EXPIRIES;
         let mut text = format!(
             "{}{}{}{}{}{secret}",
             kind.prefix(tenant.mode),
             base62::encode(tenant.organization.get(), ID_LENGTH),
             base62::encode(id.get(), ID_LENGTH),
             base62::encode(claims.scopes.bits().into(), SCOPES_LENGTH),
-            base62::encode(expiry.try_into().unwrap_or(0), EXPIRY_LENGTH),
+            base62::encode(expiry, EXPIRY_LENGTH),
         );
         // Without a key, the credential is as invalid as a forged one.
         let mac = keys.mac(&[PURPOSE, &text]).unwrap_or_default();
@@ -218,12 +233,14 @@ impl Credential {
         let organization = Id::new(number(ID_LENGTH)?).ok_or(Malformed)?;
         let id = Id::new(number(ID_LENGTH)?).ok_or(Malformed)?;
         let scopes = Scopes::from_bits(number(SCOPES_LENGTH)?.try_into().map_err(|_| Malformed)?);
-        let expiry = i64::try_from(number(EXPIRY_LENGTH)?).map_err(|_| Malformed)?;
-        let expires_at = match expiry {
+        let expiry = number(EXPIRY_LENGTH)?;
+        let audience = usize::try_from(expiry / EXPIRIES).ok();
+        let audience = audience.and_then(|index| Audience::ALL.get(index).copied()).ok_or(Malformed)?;
+        let expires_at = match i64::try_from(expiry % EXPIRIES).map_err(|_| Malformed)? {
             0 => None,
             second => Some(Timestamp::from_second(second).map_err(|_| Malformed)?),
         };
-        let claims = Claims { scopes, expires_at };
+        let claims = Claims { scopes, expires_at, audience };
         Ok(Self { kind, tenant: Tenant { organization, mode }, id, claims, text: text.to_owned() })
     }
 
@@ -267,10 +284,9 @@ impl Credential {
         hash(&self.text)
     }
 
-    /// The hash by which the gate of the API with this audience recognizes an API key or an access token. An access
-    /// token is invalid for any other audience (RFC 8707).
-    pub fn gate_hash(&self, audience: &str) -> GateHash {
-        GateHash::of(&self.text, (self.kind != Kind::ApiKey).then_some(audience))
+    /// The hash by which the gate recognizes an API key or an access token.
+    pub fn gate_hash(&self) -> GateHash {
+        GateHash::of(&self.text)
     }
 
     /// The hash of a refresh token's family. All tokens with this family were issued for the same grant.
@@ -290,7 +306,7 @@ impl Credential {
             id: self.id,
             name,
             ending: self.ending().to_owned(),
-            hash: GateHash::of(&self.text, None),
+            hash: self.gate_hash(),
             scopes: self.claims.scopes,
             created_at: now,
             created_by: None,
@@ -314,7 +330,8 @@ impl Credential {
         now: Timestamp,
     ) -> (Self, ApiKey) {
         let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
-        let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(now, life)) };
+        let expires_at = life.map(|life| later(now, life));
+        let claims = Claims { scopes: replaced.scopes, expires_at, ..Claims::default() };
         let credential = Self::generate(Kind::ApiKey, tenant, id, claims, keys, random);
         let key = ApiKey {
             networks: replaced.networks.clone(),
@@ -324,13 +341,13 @@ impl Credential {
         (credential, key)
     }
 
-    /// The form that the gate checks, for the API with this audience.
-    pub fn presented(&self, audience: &str) -> PresentedCredential {
+    /// The form that the gate checks.
+    pub fn presented(&self) -> PresentedCredential {
         let holder = match self.kind {
             Kind::ApiKey => Holder::Key(self.id),
             _ => Holder::App(self.id),
         };
-        PresentedCredential { tenant: self.tenant, holder, hash: self.gate_hash(audience) }
+        PresentedCredential { tenant: self.tenant, holder, hash: self.gate_hash() }
     }
 }
 
@@ -356,7 +373,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const CLAIMS: Claims = Claims { scopes: Scopes::from_bits(5), expires_at: None };
+    const CLAIMS: Claims =
+        Claims { scopes: Scopes::from_bits(5), expires_at: None, audience: Audience::Both };
 
     fn keys() -> MacKeys {
         MacKeys::parse("0123456789abcdef0123456789abcdef,fedcba9876543210fedcba9876543210").unwrap()
@@ -379,7 +397,8 @@ mod tests {
             let tenant = tenant(organization, if live { Mode::Live } else { Mode::Test });
             let id = Id::new(id).unwrap();
             let expires_at = (second > 0).then(|| Timestamp::from_second(second).unwrap());
-            let claims = Claims { scopes: Scopes::from_bits(scopes), expires_at };
+            let audience = Audience::ALL[usize::try_from(seed % 3).unwrap()];
+            let claims = Claims { scopes: Scopes::from_bits(scopes), expires_at, audience };
             for kind in Kind::ALL {
                 let made = Credential::generate(kind, tenant, id, claims, &keys(), &Random::seeded(seed));
                 let read = Credential::read(made.reveal(), &keys()).unwrap();
@@ -503,24 +522,63 @@ mod tests {
 
     #[test]
     fn refresh_tokens_of_a_grant_share_a_family() {
-        let random = Random::seeded(1);
         let [first, other] = [1, 2].map(|seed| generate(Kind::RefreshToken, Mode::Test, seed));
-        let second = first.successor(&keys(), &random);
-        assert_ne!(first.hash(), second.hash());
-        assert_eq!(first.family_hash(), second.successor(&keys(), &random).family_hash());
+        let (_, second) = first.exchange(CLAIMS, &keys());
+        let (_, third) = second.exchange(CLAIMS, &keys());
+        assert!(first.hash() != second.hash() && second.hash() != third.hash());
+        assert_eq!(first.family_hash(), third.family_hash());
         assert_ne!(first.family_hash(), other.family_hash());
-        assert!(Credential::read(second.reveal(), &keys()).is_ok());
     }
 
     #[test]
-    fn the_hash_of_an_access_token_depends_on_the_audience() {
-        let audiences = ["https://a.example/api/v1", "https://b.example/api/v1"];
-        let token = generate(Kind::AccessToken, Mode::Live, 1);
-        let [here, there] = audiences.map(|audience| token.presented(audience));
-        assert_ne!(here.hash, there.hash);
-        assert!(matches!(here.holder, Holder::App(id) if id == token.id()));
-        let key = generate(Kind::ApiKey, Mode::Live, 1);
-        let [here, there] = audiences.map(|audience| key.presented(audience));
-        assert_eq!(here.hash, there.hash, "a key stays valid when the base URL changes");
+    fn the_same_token_is_exchanged_for_the_same_pair_under_the_same_key() {
+        let texts = |seed: u64, claims: Claims, keys: &MacKeys| {
+            let (access, refresh) = generate(Kind::RefreshToken, Mode::Live, seed).exchange(claims, keys);
+            for token in [&access, &refresh] {
+                assert!(Credential::read(token.reveal(), &self::keys()).is_ok());
+            }
+            assert_eq!((access.kind(), access.claims()), (Kind::AccessToken, claims));
+            [access.text, refresh.text]
+        };
+        let narrow = Claims { scopes: Scopes::from_bits(1), ..CLAIMS };
+        let pair = texts(1, CLAIMS, &keys());
+        assert_eq!(texts(1, CLAIMS, &keys()), pair);
+        let older = keys().each().nth(1).unwrap();
+        for (other, name) in
+            [(texts(2, CLAIMS, &keys()), "of another token"), (texts(1, CLAIMS, &older), "under another key")]
+        {
+            assert!(pair[0] != other[0] && pair[1] != other[1], "{name}");
+        }
+        let [access, refresh] = texts(1, narrow, &keys());
+        assert!(access != pair[0] && refresh == pair[1], "only the access token has the claims");
+        // The secrets of the two have nothing in common.
+        assert_ne!(pair[0][35..62], pair[1][62..89]);
+    }
+
+    #[test]
+    fn a_credential_without_an_audience_is_for_both() {
+        let claims = |audience| Claims { audience, ..CLAIMS };
+        let text = |audience| {
+            let random = Random::seeded(1);
+            let (tenant, id) = (tenant(7, Mode::Live), Id::new(9).unwrap());
+            Credential::generate(Kind::AccessToken, tenant, id, claims(audience), &keys(), &random).text
+        };
+        assert_eq!(&text(Audience::Both)[29..35], "000000");
+        let all = Audience::ALL.map(|audience| Credential::read(&text(audience), &keys()).unwrap());
+        assert_eq!(all.map(|token| token.claims().audience), Audience::ALL);
+        // Keys that expire later than the text can say expire at the last second that it can.
+        let late = Claims { expires_at: Some(Timestamp::MAX), ..claims(Audience::Mcp) };
+        let random = Random::seeded(1);
+        let late = Credential::generate(
+            Kind::ApiKey,
+            tenant(7, Mode::Live),
+            Id::new(9).unwrap(),
+            late,
+            &keys(),
+            &random,
+        );
+        let read = Credential::read(late.reveal(), &keys()).unwrap().claims();
+        assert_eq!(read.audience, Audience::Mcp);
+        assert_eq!(read.expires_at.unwrap().as_second(), (1 << 33) - 1);
     }
 }

@@ -14,7 +14,7 @@ use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
 use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers};
 use crate::auth::{Caller, CredentialError};
-use crate::model::{Audience, AuditAction, AuditActor, Day, MemberRole, Organization, Scopes, Tenant};
+use crate::model::{AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant};
 use crate::store::{Holder, HolderDetails, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
@@ -131,16 +131,16 @@ impl Dispatch<'_> {
 
     pub(super) async fn api(
         self,
-        audience: Audience,
+        resource: Resource,
         scopes: Scopes,
         handler: HandlerFn<Arc<AdmittedRequest>>,
     ) -> Result<Reply<()>, Error> {
         let Self { context, reading, trace } = self;
-        if audience == Audience::Mcp {
+        if resource == Resource::Mcp {
             own_origin(&context)?;
         }
         // The futures are on the heap, so that they are not copied between stack frames.
-        let admitted = Box::pin(admit(&context, audience, scopes, trace)).await?;
+        let admitted = Box::pin(admit(&context, resource, scopes, trace)).await?;
         let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
         let call = HandlerCall {
             id: context.id().ok(),
@@ -182,7 +182,7 @@ async fn retry_conflicts(
 /// credential also reads the details of its holder, beside the gate.
 async fn admit(
     context: &RequestContext,
-    audience: Audience,
+    resource: Resource,
     required: Scopes,
     trace: &mut Trace,
 ) -> Result<Admitted, Error> {
@@ -203,9 +203,13 @@ async fn admit(
         trace.rejected_credential = Some("expired");
         return Err(Error::Unauthorized { presented: true });
     }
+    if !claims.audience.includes(resource) {
+        trace.rejected_credential = Some("for another resource");
+        return Err(Error::Unauthorized { presented: true });
+    }
     let seconds_left = Day::of(now).seconds_left(now);
     let shard = context.random().below(u64::MAX);
-    let presented = credential.presented(&audience.url(context.base_url()));
+    let presented = credential.presented();
     let (tenant, holder) = (presented.tenant, presented.holder);
     let verdict = context.store().admit(&presented, now, shard);
     let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));

@@ -13,7 +13,7 @@ use super::delivery::{Delivery, Outgoing};
 use super::{Error, Reply, ReplyFormat, headers, page, route_table};
 use crate::clock::Timestamp;
 use crate::id::Id;
-use crate::model::{Audience, AuditActor, Tenant};
+use crate::model::{AuditActor, Resource, Tenant};
 use crate::store::{AuditOrigin, DatabaseUse};
 
 /// The metadata of a request, from its arrival to its response.
@@ -164,9 +164,9 @@ fn respond(
             ReplyFormat::PublicPage => page::of_error(&error, request_id, None),
         };
         let reply = Reply::new(error.kind().0, body);
-        let audience = if format == ReplyFormat::Rpc { Audience::Mcp } else { Audience::Api };
+        let resource = if format == ReplyFormat::Rpc { Resource::Mcp } else { Resource::Api };
         error
-            .headers(base_url, audience)
+            .headers(base_url, resource)
             .into_iter()
             .fold(reply, |reply, (name, value)| reply.with(name, value))
     });

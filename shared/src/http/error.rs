@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::id::Id;
 use crate::model::{
-    ApplicationError, Audience, InvalidTransition, MoveError, PublishError, Scopes, TooManyConsents,
+    ApplicationError, InvalidTransition, MoveError, PublishError, Resource, Scopes, TooManyConsents,
 };
 use crate::services::applying::ApplyError;
 use crate::services::erasure::EraseError;
@@ -257,17 +257,17 @@ impl Error {
 
     /// The headers of the response. If the credential is missing, they include the URL of the metadata that explains
     /// how to get one (RFC 9728, section 5.1).
-    pub fn headers(&self, base_url: &str, audience: Audience) -> Vec<(&'static str, String)> {
+    pub fn headers(&self, base_url: &str, resource: Resource) -> Vec<(&'static str, String)> {
         let challenge = |rest: &str| {
-            let metadata = audience.metadata_url(base_url);
+            let metadata = resource.metadata_url(base_url);
             vec![("www-authenticate", format!("Bearer resource_metadata=\"{metadata}\"{rest}"))]
         };
         match self {
             Self::Unauthorized { presented } => {
                 let error = if *presented { ", error=\"invalid_token\"" } else { "" };
-                let scope = match audience {
-                    Audience::Api => String::new(),
-                    Audience::Mcp => format!(", scope=\"{}\"", audience.scopes()),
+                let scope = match resource {
+                    Resource::Api => String::new(),
+                    Resource::Mcp => format!(", scope=\"{}\"", resource.scopes()),
                 };
                 challenge(&format!("{error}{scope}"))
             }

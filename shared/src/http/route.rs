@@ -10,7 +10,7 @@ use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
-use crate::model::{Audience, AuditAction, MemberRole, Scopes};
+use crate::model::{AuditAction, MemberRole, Resource, Scopes};
 
 /// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ type Answer = Arc<dyn Fn(Dispatch<'_>) -> ReplyFuture<'_> + Send + Sync>;
 /// The kinds of routes.
 #[derive(Clone, Copy)]
 enum Kind {
-    Api(Audience, Scopes),
+    Api(Resource, Scopes),
     Document(ReplyFormat),
     Public(Access, ReplyFormat),
     Page,
@@ -112,7 +112,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { is_list: I::IS_LIST, ..Self::api(key, Audience::Api, scopes.into(), handler) }
+        Self { is_list: I::IS_LIST, ..Self::api(key, Resource::Api, scopes.into(), handler) }
     }
 
     fn rpc<P, O, H, F>(key: &'static str, handler: H) -> Self
@@ -123,7 +123,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { is_list: true, ..Self::api(key, Audience::Mcp, Scopes::default(), handler) }
+        Self { is_list: true, ..Self::api(key, Resource::Mcp, Scopes::default(), handler) }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -165,12 +165,12 @@ impl Route {
 
     fn api(
         key: &'static str,
-        audience: Audience,
+        resource: Resource,
         scopes: Scopes,
         handler: HandlerFn<Arc<AdmittedRequest>>,
     ) -> Self {
-        Self::of_kind(key, Kind::Api(audience, scopes), move |dispatch| {
-            Box::pin(dispatch.api(audience, scopes, handler.clone()))
+        Self::of_kind(key, Kind::Api(resource, scopes), move |dispatch| {
+            Box::pin(dispatch.api(resource, scopes, handler.clone()))
         })
     }
 
@@ -232,8 +232,8 @@ impl Route {
     /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
         match self.kind {
-            Kind::Api(Audience::Api, scopes) => Access::Scopes(scopes),
-            Kind::Api(Audience::Mcp, _) => Access::Credential,
+            Kind::Api(Resource::Api, scopes) => Access::Scopes(scopes),
+            Kind::Api(Resource::Mcp, _) => Access::Credential,
             Kind::Public(access, _) => access,
             Kind::Document(_) | Kind::Page => Access::Public,
             Kind::MemberPage(access) => Access::Member(access.role),
@@ -251,8 +251,8 @@ impl Route {
     /// The format of this route's replies.
     pub const fn format(&self) -> ReplyFormat {
         match self.kind {
-            Kind::Api(Audience::Api, _) => ReplyFormat::Api,
-            Kind::Api(Audience::Mcp, _) => ReplyFormat::Rpc,
+            Kind::Api(Resource::Api, _) => ReplyFormat::Api,
+            Kind::Api(Resource::Mcp, _) => ReplyFormat::Rpc,
             Kind::Public(_, format) | Kind::Document(format) => format,
             Kind::Page | Kind::MemberPage(..) => ReplyFormat::Page,
         }

@@ -120,6 +120,8 @@ audit_actions! {
     ToolCalled = "tool.called": "called the tool", "Tool call",
     /// The scopes of an application were narrowed to reading.
     GrantNarrowed = "grant.narrowed": "narrowed to reading the application", "Application narrowed to reading",
+    /// Applications at the redirect target of a narrowed one may have all scopes again.
+    GrantNarrowingLifted = "grant.narrowing_lifted": "lifted the narrowing that began with the application", "Narrowing of applications lifted",
     /// A webhook endpoint was created.
     WebhookEndpointCreated = "webhook_endpoint.created": "added the webhook endpoint", "Webhook endpoint added",
     /// A webhook endpoint was changed, enabled or disabled.

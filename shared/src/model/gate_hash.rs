@@ -6,21 +6,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The first eight bytes of the SHA-256 of a credential and its audience. Each request writes the item with these
-/// hashes, so they are short. They need not resist an attacker alone: a credential also contains a MAC.
+/// The first eight bytes of the SHA-256 of a credential. Each request writes the item with these hashes, so they are
+/// short. They need not resist an attacker alone: a credential also contains a MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GateHash([u8; 8]);
 
 impl GateHash {
-    /// The hash of a credential with this text. An access token is valid only for its audience (RFC 8707); an API key
-    /// has none.
-    pub fn of(text: &str, audience: Option<&str>) -> Self {
-        let digest = match audience {
-            None => Sha256::digest(text),
-            Some(audience) => Sha256::digest(format!("{text}\n{audience}")),
-        };
-        Self(digest.first_chunk().copied().unwrap_or_default())
+    /// The hash of a credential with this text.
+    pub fn of(text: &str) -> Self {
+        Self(Sha256::digest(text).first_chunk().copied().unwrap_or_default())
     }
 
     /// The hash's bytes.

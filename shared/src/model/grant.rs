@@ -29,75 +29,6 @@ string_enum! {
     }
 }
 
-/// How a client authenticates at the token endpoint. Only the registered method is accepted (RFC 7591, section 2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "StoredCredential", into = "StoredCredential")]
-pub enum ClientCredential {
-    /// The client is public and does not authenticate. PKCE protects it.
-    None,
-    /// The client has a secret.
-    Secret {
-        /// The secret's hash.
-        hash: String,
-        /// How the secret is sent.
-        method: SecretMethod,
-    },
-}
-
-/// How a client sends its secret (RFC 6749, section 2.3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecretMethod {
-    /// The client sends the secret in the `Authorization` header.
-    Basic,
-    /// The client sends the secret in the form.
-    Post,
-}
-
-impl ClientAuthentication {
-    /// How a client with this method sends its secret; `None` for a public client.
-    pub const fn secret_method(self) -> Option<SecretMethod> {
-        match self {
-            Self::None => None,
-            Self::Basic => Some(SecretMethod::Basic),
-            Self::Post => Some(SecretMethod::Post),
-        }
-    }
-}
-
-/// The stored form of a [`ClientCredential`].
-#[derive(Serialize, Deserialize)]
-struct StoredCredential {
-    authentication: ClientAuthentication,
-    secret_hash: Option<String>,
-}
-
-impl From<ClientCredential> for StoredCredential {
-    fn from(credential: ClientCredential) -> Self {
-        match credential {
-            ClientCredential::None => Self { authentication: ClientAuthentication::None, secret_hash: None },
-            ClientCredential::Secret { hash, method } => Self {
-                authentication: match method {
-                    SecretMethod::Basic => ClientAuthentication::Basic,
-                    SecretMethod::Post => ClientAuthentication::Post,
-                },
-                secret_hash: Some(hash),
-            },
-        }
-    }
-}
-
-impl TryFrom<StoredCredential> for ClientCredential {
-    type Error = &'static str;
-
-    fn try_from(stored: StoredCredential) -> Result<Self, Self::Error> {
-        match (stored.authentication.secret_method(), stored.secret_hash) {
-            (None, None) => Ok(Self::None),
-            (Some(method), Some(hash)) => Ok(Self::Secret { hash, method }),
-            _ => Err("the client's authentication method and secret do not match"),
-        }
-    }
-}
-
 string_enum! {
     /// The credential that a client exchanges for tokens (RFC 6749, sections 4.1.3 and 6).
     pub enum GrantType {
@@ -125,13 +56,13 @@ pub struct Client {
     pub name: ClientName,
     /// The redirect URIs that codes may be sent to.
     pub redirect_uris: Vec<RedirectUri>,
-    /// How the client authenticates.
-    #[serde(flatten)]
-    pub credential: ClientCredential,
+    /// The hash of the secret by which the client authenticates; `None` for a public client, which PKCE protects. The
+    /// secret may be sent in the header or in the form, whatever the client registered.
+    pub secret_hash: Option<String>,
     /// The URL of the client's home page.
     pub uri: Option<WebAddress>,
-    /// The scopes that the client may request.
-    pub scopes: Scopes,
+    /// The scopes that the client has registered; `None` if it named none.
+    pub scopes: Option<Scopes>,
     /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,
 }
@@ -140,6 +71,16 @@ impl Client {
     /// Whether the client is identified by the URL of its metadata document.
     pub fn is_documented(&self) -> bool {
         self.id.starts_with("https://")
+    }
+
+    /// The scopes that the client may request: those that it has registered, or all that every member may give.
+    pub fn requestable_scopes(&self) -> Scopes {
+        self.scopes.unwrap_or_else(Scopes::of_members)
+    }
+
+    /// The scopes of a request for this audience that names none.
+    pub fn default_scopes(&self, audience: Audience) -> Scopes {
+        self.scopes.map_or_else(|| audience.default_scopes(), |scopes| scopes.within(audience.scopes()))
     }
 
     /// Finds the registered redirect URI that `uri` matches.
@@ -164,7 +105,7 @@ pub struct Grant {
     /// The granted scopes.
     pub scopes: Scopes,
     /// What the tokens are for.
-    #[serde(default, skip_serializing_if = "Audience::is_api")]
+    #[serde(default = "Audience::before_both")]
     pub audience: Audience,
     /// The authorization code.
     pub code: Code,
@@ -217,36 +158,51 @@ pub struct TokenSet {
     pub access: GateHash,
     /// When the access token expires.
     pub access_expires_at: Timestamp,
-    /// The access token before it, which may still be valid.
+    /// The access token before it, if it is still valid: another session of the application may use it.
     pub previous_access: Option<PreviousAccess>,
     /// The hash of the part that all refresh tokens of the grant share.
     pub family: String,
     /// The hash of the refresh token.
     pub refresh: String,
-    /// The hash of the previous refresh token.
-    pub previous: Option<String>,
+    /// The refresh token that these tokens were given for; `None` if they were given for the code.
+    #[serde(default)]
+    pub used: Option<UsedRefresh>,
     /// When the refresh token expires.
     pub expires_at: Timestamp,
 }
 
-/// An access token that was replaced by a refresh.
+/// An access token that was replaced by a refresh. The next refresh ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviousAccess {
     /// The hash.
     pub hash: GateHash,
-    /// When the token becomes invalid.
+    /// When the token expires.
     pub ends_at: Timestamp,
 }
 
+/// A refresh token that was used, with what the access token that it was used for says. For a while, it is answered with
+/// the same tokens again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedRefresh {
+    /// The hash of the refresh token.
+    pub hash: String,
+    /// When using it again becomes reuse.
+    pub until: Timestamp,
+    /// The scopes of the access token.
+    pub scopes: Scopes,
+    /// What the access token is for.
+    pub audience: Audience,
+}
+
 /// The result of checking a refresh token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refresh {
     /// The current token. The client gets new tokens.
     Next,
-    /// The previous token. The client gets new tokens if the current ones are unused, because the response with them
-    /// may have been lost.
-    Again,
-    /// An older token of the grant. The grant is revoked.
+    /// The last token that was used, a short time ago. The client gets the same tokens again: another session of it was
+    /// faster, or the response was lost.
+    Again(UsedRefresh),
+    /// Any other token of the grant that was used. The grant is revoked.
     Reuse,
     /// An expired token, or one that does not belong to the grant.
     Unknown,
@@ -270,8 +226,8 @@ pub fn challenge(verifier: &str) -> String {
 impl TokenSet {
     /// The lifetime of an access token.
     pub const ACCESS_LIFE: SignedDuration = SignedDuration::from_hours(1);
-    /// The time for which an access token stays valid after a refresh, for requests that were sent before.
-    pub const REPLACED_LIFE: SignedDuration = SignedDuration::from_mins(1);
+    /// The time after its first use for which a refresh token is answered with the same tokens again.
+    pub const REPEAT_LIFE: SignedDuration = SignedDuration::from_mins(1);
     /// The lifetime of a refresh token.
     pub const REFRESH_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 }
@@ -298,11 +254,18 @@ impl Grant {
         Self { tokens: Some(tokens), version: self.version + 1, ..self }
     }
 
+    /// What an owner narrows with the application, as [`RedirectUri::site`].
+    pub fn site(&self) -> String {
+        self.code
+            .redirect_uri
+            .parse()
+            .map_or_else(|_| self.redirect_host.clone(), |uri: RedirectUri| uri.site())
+    }
+
     /// Narrows the grant to the scopes for reading. New tokens have only these.
     #[must_use]
     pub fn narrowed(self) -> Self {
-        let scopes = self.scopes.iter().filter(|scope| scope.is_for_reading()).collect();
-        Self { scopes, version: self.version + 1, ..self }
+        Self { scopes: self.scopes.within(Scopes::for_reading()), version: self.version + 1, ..self }
     }
 
     /// Revokes the grant.
@@ -321,12 +284,58 @@ impl Grant {
             Refresh::Unknown
         } else if same(&tokens.refresh, hash) {
             Refresh::Next
-        } else if tokens.previous.as_ref().is_some_and(|previous| same(previous, hash)) {
-            Refresh::Again
         } else {
-            Refresh::Reuse
+            let repeated = tokens.used.as_ref().filter(|used| same(&used.hash, hash) && now < used.until);
+            repeated.map_or(Refresh::Reuse, |used| Refresh::Again(used.clone()))
         }
     }
+
+    /// The day since which the grant has not been used.
+    fn idle_since(&self) -> Day {
+        self.last_used_on.unwrap_or_else(|| Day::of(self.created_at))
+    }
+}
+
+/// What a further grant of a member requires, because the gate has room for a limited number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Nothing.
+    Free,
+    /// The end of this grant of the member, which has been idle longest.
+    Ending(Box<Grant>),
+    /// That others are revoked: the organization is full, and the member has none.
+    Full,
+}
+
+impl Room {
+    /// The maximum number of good grants in a mode of an organization.
+    pub const MAX: usize = 150;
+    /// The maximum number of these that are one member's.
+    pub const MAX_OF_MEMBER: usize = 50;
+
+    /// What a further grant of the member requires beside these, which are all good ones of the tenant.
+    pub fn beside(grants: Vec<Grant>, member: Id) -> Self {
+        let is_full = grants.len() >= Self::MAX;
+        let mut own: Vec<_> = grants.into_iter().filter(|grant| grant.member == member).collect();
+        if !is_full && own.len() < Self::MAX_OF_MEMBER {
+            return Self::Free;
+        }
+        own.sort_by_key(|grant| (grant.idle_since(), grant.created_at, grant.id));
+        own.into_iter().next().map_or(Self::Full, |idlest| Self::Ending(Box::new(idlest)))
+    }
+}
+
+/// A redirect target whose applications may only read, because an owner narrowed one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NarrowedSite {
+    /// The target, as [`RedirectUri::site`] names it.
+    pub site: String,
+    /// The grant that was narrowed.
+    pub grant: Id,
+    /// The name of its application.
+    pub client_name: ClientName,
+    /// When it was narrowed.
+    pub at: Timestamp,
 }
 
 #[cfg(test)]
@@ -384,12 +393,12 @@ mod tests {
     fn a_grant_ends_after_180_days() {
         let (now, day) = (Timestamp::UNIX_EPOCH, SignedDuration::from_hours(24));
         let refreshed = grant(now).with_tokens(TokenSet {
-            access: GateHash::of("access", None),
+            access: GateHash::of("access"),
             access_expires_at: now,
             previous_access: None,
             family: String::new(),
             refresh: String::new(),
-            previous: None,
+            used: None,
             expires_at: later(now, day * 200),
         });
         assert_eq!(refreshed.tokens.as_ref().unwrap().expires_at, later(now, day * 180));
@@ -398,29 +407,70 @@ mod tests {
     }
 
     #[test]
-    fn refresh_tokens_are_current_previous_reused_or_unknown() {
-        let now = Timestamp::UNIX_EPOCH;
-        let set = |refresh: &str, previous: Option<&str>| TokenSet {
-            access: GateHash::of("access", None),
+    fn refresh_tokens_are_current_repeated_reused_or_unknown() {
+        let (now, second) = (Timestamp::UNIX_EPOCH, SignedDuration::from_secs(1));
+        let used = |hash: &str| UsedRefresh {
+            hash: hash.to_owned(),
+            until: later(now, second * 60),
+            scopes: Scopes::all(),
+            audience: Audience::Api,
+        };
+        let set = |refresh: &str, before: Option<&str>| TokenSet {
+            access: GateHash::of("access"),
             access_expires_at: now,
             previous_access: None,
             family: "family".to_owned(),
             refresh: refresh.to_owned(),
-            previous: previous.map(str::to_owned),
+            used: before.map(used),
             expires_at: now.saturating_add(TokenSet::REFRESH_LIFE).unwrap(),
         };
         assert_eq!(grant(now).judge_refresh("r1", "family", now), Refresh::Unknown);
         let live = grant(now).with_tokens(set("r3", Some("r2")));
-        for (hash, family, verdict) in [
-            ("r3", "family", Refresh::Next),
-            ("r2", "family", Refresh::Again),
-            ("r1", "family", Refresh::Reuse),
-            ("r3", "another", Refresh::Unknown),
+        let last = later(now, second * 59);
+        for (hash, family, at, verdict) in [
+            ("r3", "family", now, Refresh::Next),
+            ("r2", "family", now, Refresh::Again(used("r2"))),
+            ("r2", "family", last, Refresh::Again(used("r2"))),
+            ("r2", "family", later(last, second), Refresh::Reuse),
+            ("r1", "family", now, Refresh::Reuse),
+            ("r3", "another", now, Refresh::Unknown),
         ] {
-            assert_eq!(live.judge_refresh(hash, family, now), verdict, "{hash} {family}");
+            assert_eq!(live.judge_refresh(hash, family, at), verdict, "{hash} {family} {at}");
         }
         let late = now.saturating_add(TokenSet::REFRESH_LIFE).unwrap();
         assert_eq!(live.judge_refresh("r3", "family", late), Refresh::Unknown);
         assert_eq!(live.revoked(now).judge_refresh("r3", "family", now), Refresh::Unknown);
+    }
+
+    #[test]
+    fn a_further_grant_ends_the_members_own_that_was_idle_longest() {
+        let day = |number: i64| later(Timestamp::UNIX_EPOCH, SignedDuration::from_hours(24 * number));
+        let of = |member: u64, id: u64, created: i64, used: Option<i64>| Grant {
+            id: Id::new(id).unwrap(),
+            member: Id::new(member).unwrap(),
+            last_used_on: used.map(|used| Day::of(day(used))),
+            ..grant(day(created))
+        };
+        let many = |member: u64, count: u64| -> Vec<_> {
+            (1..=count).map(|id| of(member, 1_000 * member + id, 20, Some(21))).collect()
+        };
+        let room =
+            |grants: &[Vec<Grant>], member| match Room::beside(grants.concat(), Id::new(member).unwrap()) {
+                Room::Free => "free".to_owned(),
+                Room::Full => "full".to_owned(),
+                Room::Ending(grant) => grant.id.to_string(),
+            };
+        // One was never used, one was used on the day on which the other was made.
+        let own = vec![of(1, 1, 6, None), of(1, 2, 1, Some(7)), of(1, 3, 2, Some(5)), of(1, 4, 3, Some(9))];
+        assert_eq!(room(&[many(1, 45), own.clone()], 1), "free");
+        assert_eq!(room(&[many(1, 46), own.clone()], 1), "3");
+        assert_eq!(room(&[many(1, 46), own.clone()], 2), "free");
+        let others = [many(5, 50), many(6, 50), many(7, 46)];
+        assert_eq!(room(&others, 2), "free");
+        let all = [others.concat(), own];
+        assert_eq!(room(&all, 2), "full");
+        assert_eq!(room(&all, 1), "3");
+        let older = vec![of(1, 9, 1, None), of(1, 8, 1, None)];
+        assert_eq!(room(&[others.concat(), many(8, 2), older], 1), "8");
     }
 }

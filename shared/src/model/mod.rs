@@ -74,7 +74,7 @@ pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
 };
-pub use audience::Audience;
+pub use audience::{Audience, Resource};
 pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
     ToolCall, ToolOutcome,
@@ -99,8 +99,8 @@ pub use evidence::Evidence;
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{
-    Client, ClientAuthentication, ClientCredential, ClientName, Code, CodeVerifier, Grant, GrantType,
-    PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
+    Client, ClientAuthentication, ClientName, Code, CodeVerifier, Grant, GrantType, NarrowedSite,
+    PreviousAccess, Refresh, ResponseType, Room, TokenSet, UsedRefresh, challenge,
 };
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use index_form::IndexForm;

@@ -259,6 +259,16 @@ impl Scopes {
         Scope::ALL.into_iter().filter(|scope| !chosen.contains(scope)).collect()
     }
 
+    /// The scopes that every member may give, not only an owner.
+    pub fn of_members() -> Self {
+        Scope::ALL.into_iter().filter(|scope| scope.may_be_given_by(MemberRole::Member)).collect()
+    }
+
+    /// The scopes that allow no changes.
+    pub fn for_reading() -> Self {
+        Scope::ALL.into_iter().filter(|scope| scope.is_for_reading()).collect()
+    }
+
     /// Whether the set contains `scope`.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & (1 << scope as u32) != 0
@@ -273,6 +283,18 @@ impl Scopes {
     #[must_use]
     pub const fn within(self, others: Self) -> Self {
         Self(self.0 & others.0)
+    }
+
+    /// The scopes that at least one of the sets contains.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// The scopes that `others` does not contain.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
     }
 
     /// Whether the set is empty.

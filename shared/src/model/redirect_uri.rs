@@ -6,13 +6,60 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded::Serializer;
 
-const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a private-use scheme that \
-                    contains a dot and is followed by a slash, such as com.example.app:/callback";
+const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a private-use scheme in \
+                    lower case that is followed by a slash, such as com.example.app:/callback or example://callback";
+const MEANING: &str = "must not have a scheme that browsers or systems give a meaning of their own";
 const CASE: &str = "must have its scheme in lower case: https or http";
 const CHARACTERS: &str = "must contain only the characters of a URI: ASCII letters, digits and punctuation, without \
                           spaces, backslashes, * or a fragment";
 const HOST: &str = "must have a host of letters, digits, hyphens and dots, or an IP address in its usual form, \
                     without a user name and optionally with a port from 1 to 65535";
+
+/// The schemes that browsers or systems give a meaning of their own, besides those that begin with `ms-`.
+const TAKEN: [&str; 42] = [
+    "javascript",
+    "data",
+    "file",
+    "blob",
+    "about",
+    "view-source",
+    "vbscript",
+    "ws",
+    "wss",
+    "ftp",
+    "ftps",
+    "sftp",
+    "ssh",
+    "telnet",
+    "ldap",
+    "ldaps",
+    "smb",
+    "nfs",
+    "mailto",
+    "tel",
+    "sms",
+    "sip",
+    "sips",
+    "facetime",
+    "intent",
+    "market",
+    "android-app",
+    "itms",
+    "itms-apps",
+    "itms-services",
+    "search-ms",
+    "steam",
+    "git",
+    "chrome",
+    "chrome-extension",
+    "moz-extension",
+    "edge",
+    "resource",
+    "jar",
+    "wyciwyg",
+    "feed",
+    "filesystem",
+];
 
 /// A registered redirect URI of at most 2,000 characters, exactly as the client sent it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +85,8 @@ struct Host<'u> {
 
 impl RedirectUri {
     pub(super) const MAX: usize = 2_000;
+    /// The [site](Self::site) of all programs on the user's own machine. It is neither a host nor a scheme.
+    pub const LOOPBACK: &str = "a loopback address";
 
     /// The URI.
     pub fn as_str(&self) -> &str {
@@ -63,6 +112,19 @@ impl RedirectUri {
                 format!("{}{port}", name.to_ascii_lowercase())
             }
             Ok(Target::App(scheme)) => scheme.to_owned(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What an owner narrows with an application: the host without its port, the app's scheme with its colon, or
+    /// [all programs on the user's own machine](Self::LOOPBACK).
+    pub fn site(&self) -> String {
+        match read(&self.0) {
+            Ok(Target::Site(Host { name, .. })) if !is_loopback(&name.to_ascii_lowercase()) => {
+                name.to_ascii_lowercase()
+            }
+            Ok(Target::Site(_) | Target::Loopback(..)) => Self::LOOPBACK.to_owned(),
+            Ok(Target::App(scheme)) => format!("{scheme}:"),
             Err(_) => String::new(),
         }
     }
@@ -123,6 +185,7 @@ fn read(given: &str) -> Result<Target<'_>, &'static str> {
             _ => Err(FORM),
         },
         other if ["https", "http"].iter().any(|scheme| scheme.eq_ignore_ascii_case(other)) => Err(CASE),
+        taken if is_taken(taken) => Err(MEANING),
         app if is_private_use(app) && rest.starts_with('/') && !authority.contains('@') => {
             Ok(Target::App(app))
         }
@@ -168,11 +231,15 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "[::1]") || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Whether a scheme is not private: one of a letter is a drive of Windows.
+fn is_taken(scheme: &str) -> bool {
+    let scheme = scheme.to_ascii_lowercase();
+    scheme.len() == 1 || scheme.starts_with("ms-") || TAKEN.contains(&&*scheme)
+}
+
 fn is_private_use(scheme: &str) -> bool {
     let in_scheme = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
-    scheme.starts_with(|c: char| c.is_ascii_lowercase())
-        && scheme.contains('.')
-        && scheme.bytes().all(in_scheme)
+    scheme.starts_with(|c: char| c.is_ascii_lowercase()) && scheme.bytes().all(in_scheme)
 }
 
 #[cfg(test)]
@@ -181,7 +248,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The registered URIs of these tests: scheme, host, port, and path with query.
-    const REGISTERED: [[&str; 4]; 7] = [
+    const REGISTERED: [[&str; 4]; 8] = [
         ["https://", "app.example.com", "", "/callback"],
         ["https://", "app.example.com", ":8443", "/cb?tenant=1"],
         ["https://", "10.0.0.5", "", "/callback"],
@@ -189,6 +256,7 @@ mod tests {
         ["http://", "localhost", ":8080", "/callback"],
         ["http://", "[::1]", ":3000", "/callback?x=1"],
         ["com.example.app:", "", "", "/callback"],
+        ["cursor://", "anysphere.cursor-mcp", "", "/oauth/callback"],
     ];
 
     fn registered(parts: [&str; 4]) -> RedirectUri {
@@ -213,6 +281,12 @@ mod tests {
             "com.example.app:/callback",
             "com.example.app://callback",
             "com.example.app:/",
+            "cursor://anysphere.cursor-mcp/oauth/callback",
+            "vscode://vscode.github-authentication/did-authenticate",
+            "zed://oauth/callback?x=1",
+            "myapp:/callback",
+            "web+app://callback",
+            "ms://callback",
         ] {
             let uri: RedirectUri = good.parse().unwrap();
             assert_eq!(uri.as_str(), good);
@@ -249,9 +323,10 @@ mod tests {
             http://[::ffff:127.0.0.1]/cb http://[0:0:0:0:0:0:0:1]/cb http://[::]/cb http://0.0.0.0/cb \
             http://128.0.0.1/cb http://10.0.0.1/cb javascript:alert(1) \
             javascript://example.com/%0aalert(1) data:text/html,hello file:///etc/passwd about:blank \
-            vbscript:msgbox myapp:/callback myapp://callback ws://example.com/ com.example.app: \
+            vbscript:msgbox ws://example.com/ com.example.app: myapp: myapp:callback myapp://me@callback \
             com.example.app:callback com.example.app://user@callback Com.Example.App:/callback \
-            .example:/callback 1com.example:/callback com.ex_ample:/callback com.example;x:/callback";
+            .example:/callback 1com.example:/callback com.ex_ample:/callback com.example;x:/callback \
+            Cursor://callback my_app://callback c://callback c:/callback";
         let blanks = [
             "",
             "https://example.com/c b",
@@ -263,6 +338,46 @@ mod tests {
         ];
         for bad in bad.split(' ').chain(blanks) {
             assert!(bad.parse::<RedirectUri>().is_err(), "{bad:?}");
+        }
+    }
+
+    /// A scheme that something else on the user's machine answers.
+    #[test]
+    fn a_scheme_with_a_meaning_of_its_own_cannot_be_registered() {
+        let windows = ["ms-settings", "ms-word", "ms-msdt", "ms-", "x", "c"];
+        for scheme in TAKEN.into_iter().chain(windows) {
+            for scheme in [scheme.to_owned(), scheme.to_uppercase()] {
+                for uri in [format!("{scheme}://callback"), format!("{scheme}:/callback")] {
+                    assert_eq!(uri.parse::<RedirectUri>().unwrap_err(), MEANING, "{uri}");
+                }
+            }
+            let longer = format!("{scheme}x.y://callback");
+            assert_eq!(longer.parse::<RedirectUri>().is_ok(), !scheme.starts_with("ms-"), "{longer}");
+        }
+    }
+
+    /// What holds for a site cannot be evaded by another port, path or loopback address.
+    #[test]
+    fn redirect_uris_of_the_same_application_have_the_same_site() {
+        for (uris, site) in [
+            (&["https://App.Example.com/cb", "https://app.example.com:8443/?x"][..], "app.example.com"),
+            (&["https://10.0.0.5:8443/cb"], "10.0.0.5"),
+            (&["cursor://anysphere.cursor-mcp/oauth/callback", "cursor:/x"], "cursor:"),
+            (&["com.example.app:/callback"], "com.example.app:"),
+            (
+                &[
+                    "http://127.0.0.1/cb",
+                    "http://127.8.9.1:1/",
+                    "http://localhost:3000",
+                    "http://[::1]/",
+                    "https://LOCALHOST",
+                ],
+                RedirectUri::LOOPBACK,
+            ),
+        ] {
+            for uri in uris {
+                assert_eq!(uri.parse::<RedirectUri>().unwrap().site(), site, "{uri}");
+            }
         }
     }
 
@@ -282,6 +397,8 @@ mod tests {
             ("https://127.0.0.1:8080/cb", "https://127.0.0.1:8081/cb"),
             ("https://localhost/cb", "https://localhost:443/cb"),
             ("com.example.app://callback", "com.example.app://callback:1"),
+            ("cursor://callback", "cursor://callback/"),
+            ("cursor://localhost:1/cb", "cursor://localhost:2/cb"),
             ("http://127.0.0.1/cb", "http://127.0.0.2/cb"),
             ("http://127.0.0.1/cb", "http://localhost/cb"),
             ("http://127.0.0.1/", "http://127.0.0.1"),
@@ -384,6 +501,7 @@ mod tests {
             ("http://localhost:8080/cb", "localhost:8080", "http://localhost:*"),
             ("http://[::1]:3000/cb", "[::1]:3000", "http:"),
             ("com.example.app:/callback", "com.example.app", "com.example.app:"),
+            ("cursor://anysphere.cursor-mcp/oauth/callback", "cursor", "cursor:"),
         ] {
             let uri: RedirectUri = uri.parse().unwrap();
             assert_eq!((uri.host().as_str(), uri.csp_source().as_str()), (host, source));

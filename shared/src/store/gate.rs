@@ -1,16 +1,14 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
-//! The gate item holds the plan of the organization (in one mode), the hashes of its valid credentials, and each day's
-//! request counter as `day_{date}`. `alive` is the set of the hashes of API keys and of access tokens that were used,
-//! `fresh` that of access tokens that were never used, and `until_{second}` those of access tokens that were replaced
-//! and end at that time. The write adds 1 to today's counter and moves the hash from `fresh` to `alive`, on
-//! the condition that one of these sets contains the hash, and that the plan has no limit or the counter is below it. As
-//! a result, revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight,
-//! and wrong credentials use no quota.
+//! The gate item holds the plan of the organization (in one mode), the hashes of its API keys and access tokens as
+//! `alive`, and each day's request counter as `day_{date}`. The write adds 1 to today's counter, on the condition that
+//! `alive` contains the credential's hash, and that the plan has no limit or the counter is below it. As a result,
+//! revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight, and wrong
+//! credentials use no quota.
 //!
 //! Each request writes the whole item, and DynamoDB bills each KB. With 25 keys and 50 applications, the item stays
-//! below 1 KB. The text of a credential therefore contains its scopes and expiry (its MAC protects them), and the
-//! names of the organization and of the credential are on other items.
+//! below 1 KB. The text of a credential therefore contains its scopes, its audience and its expiry (its MAC protects
+//! them), and the names of the organization and of the credential are on other items.
 
 use std::collections::HashMap;
 
@@ -83,20 +81,12 @@ pub enum Verdict {
     },
 }
 
-/// The attribute with the hashes of API keys and of access tokens that were used.
+/// The attribute with the hashes of API keys and access tokens.
 pub(super) const ALIVE: &str = "alive";
-/// The attribute with the hashes of access tokens that were never used.
-pub(super) const FRESH: &str = "fresh";
-pub(super) const UNTIL_PREFIX: &str = "until_";
 pub(super) const DAY_PREFIX: &str = "day_";
 
 pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
-}
-
-/// The attribute with the hashes of the replaced access tokens that end at this time.
-pub(super) fn until_attribute(end: Timestamp) -> String {
-    format!("{UNTIL_PREFIX}{}", end.as_second())
 }
 
 /// A hash as an element of a set.
@@ -109,29 +99,16 @@ pub(super) fn set_of(hashes: impl IntoIterator<Item = GateHash>) -> AttributeVal
     AttributeValue::Bs(hashes.into_iter().map(|hash| Blob::new(hash.bytes())).collect())
 }
 
-/// The hashes on a gate item.
-pub(super) fn hashes<'i>(item: &'i Item, attribute: &str) -> impl Iterator<Item = GateHash> + use<'i> {
-    let blobs = item.get(attribute).and_then(|set| set.as_bs().ok());
+/// The hashes of API keys and access tokens on a gate item.
+pub(super) fn hashes(item: &Item) -> impl Iterator<Item = GateHash> {
+    let blobs = item.get(ALIVE).and_then(|set| set.as_bs().ok());
     blobs.into_iter().flatten().filter_map(|blob| GateHash::from_bytes(blob.as_ref()))
-}
-
-/// The replaced access tokens on a gate item, by the time at which they end, in epoch seconds.
-pub(super) fn replaced(item: &Item) -> impl Iterator<Item = (i64, &String)> {
-    item.keys().filter_map(|name| Some((name.strip_prefix(UNTIL_PREFIX)?.parse().ok()?, name)))
 }
 
 /// The result of the conditional write.
 enum Attempt {
     Decided(Verdict),
     Contention,
-}
-
-/// The sets that a write accepts a hash in.
-enum Sets {
-    /// The current credentials.
-    Current,
-    /// The replaced access tokens in this attribute.
-    Replaced(String),
 }
 
 impl Store {
@@ -142,21 +119,22 @@ impl Store {
         now: Timestamp,
         shard: u64,
     ) -> Result<Verdict, StoreError> {
-        if let Attempt::Decided(verdict) = self.count_at_gate(presented, &Sets::Current, now).await? {
+        if let Attempt::Decided(verdict) = self.count_at_gate(presented, now).await? {
             return Ok(verdict);
         }
         // DynamoDB allows an item 1,000 writes a second, and none while a transaction uses it. In both cases the item
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
-        // needs no write, and all other requests are tried again. A token that is admitted on a shard counts as unused
-        // until its next request.
+        // needs no write, and all other requests are tried again.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
-        let Some(sets) = sets_with(&item, presented.hash, now) else { return Ok(Verdict::Unknown) };
+        if !contains(&item, presented.hash) {
+            return Ok(Verdict::Unknown);
+        }
         match evaluate(item, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
                 self.count_at_shard(presented.tenant, Day::of(now), shard).await?;
                 Ok(Verdict::Admitted(admission))
             }
-            Verdict::Admitted(_) => match self.count_at_gate(presented, &sets, now).await? {
+            Verdict::Admitted(_) => match self.count_at_gate(presented, now).await? {
                 Attempt::Decided(verdict) => Ok(verdict),
                 Attempt::Contention => Err(StoreError::Unavailable("the gate is throttled".to_owned())),
             },
@@ -192,49 +170,30 @@ impl Store {
     async fn count_at_gate(
         &self,
         presented: &PresentedCredential,
-        sets: &Sets,
         now: Timestamp,
     ) -> Result<Attempt, StoreError> {
         let today = Day::of(now);
         let limited = Plan::Free;
-        let mut names = HashMap::from([
+        let names = HashMap::from([
+            ("#alive".to_owned(), ALIVE.to_owned()),
             ("#plan".to_owned(), "plan".to_owned()),
             ("#day".to_owned(), day_attribute(today)),
         ]);
-        let mut values = HashMap::from([
+        let values = HashMap::from([
             (":hash".to_owned(), element(presented.hash)),
             (":one".to_owned(), number(1)),
             (":limited".to_owned(), AttributeValue::S(limited.as_str().to_owned())),
             (":limit".to_owned(), number(limited.requests_per_day().unwrap_or(u64::MAX))),
         ]);
-        let (update, is_known) = match (sets, presented.holder) {
-            (Sets::Current, Holder::Key(_)) => {
-                names.insert("#alive".to_owned(), ALIVE.to_owned());
-                ("ADD #day :one", "contains(#alive, :hash)")
-            }
-            (Sets::Current, Holder::App(_)) => {
-                names.insert("#alive".to_owned(), ALIVE.to_owned());
-                names.insert("#fresh".to_owned(), FRESH.to_owned());
-                values.insert(":set".to_owned(), set_of([presented.hash]));
-                (
-                    "ADD #day :one, #alive :set DELETE #fresh :set",
-                    "(contains(#alive, :hash) OR contains(#fresh, :hash))",
-                )
-            }
-            (Sets::Replaced(attribute), _) => {
-                names.insert("#until".to_owned(), attribute.clone());
-                ("ADD #day :one", "contains(#until, :hash)")
-            }
-        };
         let call = self
             .client
             .update_item()
             .table_name(&*self.table)
             .set_key(Some(keys::gate(presented.tenant).attributes()))
-            .update_expression(update)
-            .condition_expression(format!(
-                "{is_known} AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)"
-            ))
+            .update_expression("ADD #day :one")
+            .condition_expression(
+                "contains(#alive, :hash) AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)",
+            )
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))
             .return_values(ReturnValue::AllNew)
@@ -250,14 +209,8 @@ impl Store {
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let item = failed.item.clone().unwrap_or_default();
-                    match (sets_with(&item, presented.hash, now), sets) {
-                        (None, _) => return Ok(Attempt::Decided(Verdict::Unknown)),
-                        // A replaced access token costs a second write. It must not become a current one again.
-                        (Some(replaced @ Sets::Replaced(_)), Sets::Current) => {
-                            // The box is what lets an async function call itself.
-                            return Box::pin(self.count_at_gate(presented, &replaced, now)).await;
-                        }
-                        (Some(_), _) => {}
+                    if !contains(&item, presented.hash) {
+                        return Ok(Attempt::Decided(Verdict::Unknown));
                     }
                     match evaluate(item, now)? {
                         // The condition failed, but the returned item meets it, so the item has changed.
@@ -303,14 +256,9 @@ fn without_retries() -> aws_sdk_dynamodb::config::Builder {
     aws_sdk_dynamodb::Config::builder().retry_config(RetryConfig::disabled())
 }
 
-/// The sets of a gate item that contain a hash; `None` if none does.
-fn sets_with(item: &Item, hash: GateHash, now: Timestamp) -> Option<Sets> {
-    let contains = |attribute: &str| hashes(item, attribute).any(|known| known.matches(hash));
-    if contains(ALIVE) || contains(FRESH) {
-        return Some(Sets::Current);
-    }
-    let mut valid = replaced(item).filter(|(end, _)| *end > now.as_second());
-    valid.find(|(_, attribute)| contains(attribute)).map(|(_, attribute)| Sets::Replaced(attribute.clone()))
+/// Whether a gate item has a hash. Each comparison takes constant time.
+fn contains(item: &Item, hash: GateHash) -> bool {
+    hashes(item).any(|known| known.matches(hash))
 }
 
 /// Evaluates the write's condition on the quota for an item that was read.

@@ -7,7 +7,7 @@ use mcp::rpc::RpcError;
 use serde_json::{Map, Value, json};
 use shared::http::{Error, Existing, ReplyFormat};
 use shared::id::Id;
-use shared::model::{Audience, InvalidTransition, Scope};
+use shared::model::{InvalidTransition, Resource, Scope};
 use shared::store::{CommitError, StoreError};
 
 use super::example::Refused;
@@ -221,7 +221,7 @@ fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
 }
 
 fn header_names(error: &Error) -> BTreeSet<String> {
-    error.headers("", Audience::Api).into_iter().map(|(name, _)| name.to_owned()).collect()
+    error.headers("", Resource::Api).into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Adds the headers that only errors have. A header is required if all errors have it, unless `optional` is set.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ::tests::browser::Browser;
+use ::tests::dashboard::connect_app;
 use ::tests::{ACME, GLOBEX, TestApi, key, project, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value, json};
@@ -37,6 +38,9 @@ async fn table() -> (TestApi, u64) {
     Box::pin(Browser::new(&api).get("/dashboard/sign-in/passkey")).await.expect(200);
     let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
     transaction.put_second_factor_setting(false).unwrap();
+    let acme = tenant(ACME, Mode::Live);
+    let (app, _) = Box::pin(connect_app(&api.environment, acme, acme.organization, "Narrowed")).await;
+    transaction.narrow_grant(&app, admin.now).unwrap();
     Box::pin(api.store().commit(transaction)).await.unwrap();
     Box::pin(api.run_feed()).await;
     Box::pin(api.post("/api/v1/roles", json!({ "title": "Not in the feed yet" }))).await.expect(201);
