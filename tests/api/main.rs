@@ -76,6 +76,7 @@ mod guide;
 mod idempotency;
 mod imports;
 mod job_postings;
+mod mcp_arguments;
 mod mcp_clients;
 mod mcp_confirmations;
 mod mcp_hostile;

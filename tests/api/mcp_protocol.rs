@@ -278,33 +278,127 @@ async fn a_credential_is_required_and_its_scopes_limit_the_tools() {
 }
 
 #[tokio::test]
-async fn each_message_counts_once_and_a_used_up_quota_answers_429() {
+async fn an_error_outside_the_protocol_has_null_as_its_id() {
     let api = TestApi::new().await;
-    let used = async || {
-        let shown = api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
-        shown.number("/usage/requests_today")
-    };
-    let before = used().await;
+    let list = legacy("tools/list", json!({}));
+    let request = || api.request(Method::POST, "/mcp").json(&list);
+    let narrow = new_key(&api, tenant(ACME, Mode::Live), 92, Scope::OrganizationRead.into(), None).await;
+    let call = legacy("tools/call", json!({ "name": "list_roles" }));
+    let narrowed = api.request(Method::POST, "/mcp").json(&call).bearer(narrow.reveal());
+    let no_json = api.request(Method::POST, "/mcp").body("application/json", "{");
+    for (request, status) in [
+        (request().anonymous(), 401),
+        (narrowed, 403),
+        (request().header("origin", "https://evil.example"), 403),
+        (no_json, 400),
+        (api.request(Method::POST, "/mcp").json(&json!(17)), 400),
+    ] {
+        let response = request.send().await;
+        assert_eq!(
+            (response.status, response.body.get("id")),
+            (status, Some(&Value::Null)),
+            "{}",
+            response.text
+        );
+    }
+    api.dynamodb.inject_faults(|_, _| Some(Fault::Unreachable));
+    let busy = request().send().await.expect(503);
+    assert_eq!(busy.body.get("id"), Some(&Value::Null), "{}", busy.text);
+}
+
+#[tokio::test]
+async fn the_address_may_end_with_a_slash() {
+    let api = TestApi::new().await;
+    let list = legacy("tools/list", json!({}));
+    let listed = async |path| api.request(Method::POST, path).json(&list).send().await.expect(200).body;
+    assert_eq!(listed("/mcp/").await, listed("/mcp").await);
+    let anonymous = api.request(Method::POST, "/mcp/").json(&list).anonymous().send().await.expect(401);
+    let metadata = format!("{BASE_URL}/.well-known/oauth-protected-resource/mcp");
+    assert!(anonymous.header("www-authenticate").contains(&metadata));
+    for method in [Method::GET, Method::DELETE] {
+        assert_eq!(api.request(method, "/mcp/").send().await.expect(405).header("allow"), "POST");
+    }
+}
+
+/// Globex is on the Free plan.
+async fn used_by_globex(api: &TestApi) -> u64 {
+    let shown = api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
+    // Without this request.
+    shown.expect(200).number("/usage/requests_today") - 1
+}
+
+#[tokio::test]
+async fn each_call_read_and_list_counts_and_the_rest_is_free() {
+    let api = TestApi::new().await;
     let call = legacy("tools/call", json!({ "name": "list_roles", "arguments": {} }));
-    api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await.expect(200);
-    assert_eq!(used().await, before + 2, "the call and the request for the number");
-    let ping = legacy("ping", json!({}));
+    let [ping, list] = ["ping", "tools/list"].map(|method| legacy(method, json!({})));
+    let read = legacy("resources/read", json!({ "uri": "rolecall://roles/17" }));
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let discover = modern("server/discover", json!({}));
-    for message in [ping.clone(), ready, json!([ping, ping]), legacy("nothing", json!({}))] {
-        let before = used().await;
+    let begin = legacy("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {} }));
+    for (message, cost) in [
+        (call.clone(), 1),
+        (list.clone(), 1),
+        (read.clone(), 1),
+        (legacy("nothing", json!({})), 1),
+        (ping.clone(), 0),
+        (ready.clone(), 0),
+        (begin, 0),
+        (json!([ping, ping]), 0),
+        (json!([ping, call, ready, list, read]), 3),
+        (json!(vec![&call; 10]), 10),
+        (json!(vec![&call; 11]), 1),
+        (json!([]), 1),
+    ] {
+        let before = used_by_globex(&api).await;
         api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&message).send().await;
-        assert_eq!(used().await, before + 2, "{message}");
+        assert_eq!(used_by_globex(&api).await, before + 1 + cost, "{message}");
     }
-    let before = used().await;
+    let before = used_by_globex(&api).await;
+    let discover = modern("server/discover", json!({}));
     with_headers(&api, &discover).key(GLOBEX, Mode::Live).send().await.expect(200);
-    assert_eq!(used().await, before + 2);
-    let mut last = api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await;
-    while last.status == 200 {
-        last = api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await;
+    assert_eq!(used_by_globex(&api).await, before + 1);
+}
+
+#[tokio::test]
+async fn a_batch_that_the_rest_of_the_quota_does_not_cover_has_no_effect() {
+    let api = TestApi::new().await;
+    let request = |message: &Value| api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(message);
+    let list = legacy("tools/list", json!({}));
+    let ping = legacy("ping", json!({}));
+    let add = legacy("tools/call", json!({ "name": "save_role", "arguments": { "title": "Cook" } }));
+    for _ in 0..95 {
+        request(&list).send().await.expect(200);
     }
-    assert_eq!((last.status, last.body["error"]["code"].as_i64()), (429, Some(-32603)));
-    assert!(!last.header("retry-after").is_empty());
+    let refused = request(&json!(vec![&add; 6])).send().await.expect(429);
+    assert_eq!(
+        (refused.body["error"]["code"].as_i64(), refused.body.get("id")),
+        (Some(-32603), Some(&Value::Null))
+    );
+    assert!(!refused.header("retry-after").is_empty());
+    assert!(refused.header("ratelimit").contains("r=5;"), "{}", refused.header("ratelimit"));
+    let done = request(&json!(vec![&add; 4])).send().await.expect(200);
+    assert_eq!(done.body.as_array().unwrap().len(), 4);
+    assert!(
+        done.body.as_array().unwrap().iter().all(|one| one["result"]["isError"] == false),
+        "{}",
+        done.text
+    );
+    let roles = legacy("tools/call", json!({ "name": "list_roles", "arguments": { "limit": 100 } }));
+    let roles = request(&roles).send().await.expect(200);
+    let roles = roles.body["result"]["structuredContent"]["roles"].as_array().unwrap().clone();
+    assert_eq!(roles.iter().filter(|role| role["title"] == "Cook").count(), 4, "the first batch did nothing");
+    request(&list).send().await.expect(429);
+    request(&json!([ping, list])).send().await.expect(429);
+    request(&ping).send().await.expect(200);
+    // At the limit, only one of several batches at the same time goes through.
+    api.clock.set("2026-11-21T09:30:00Z");
+    for _ in 0..90 {
+        request(&list).send().await.expect(200);
+    }
+    let batch = json!(vec![&add; 7]);
+    let batches = futures_util::future::join_all((0..8).map(|_| request(&batch).send())).await;
+    let admitted = batches.iter().filter(|response| response.status == 200).count();
+    assert_eq!(admitted, 1, "{:?}", batches.iter().map(|response| response.status).collect::<Vec<_>>());
 }
 
 #[tokio::test]

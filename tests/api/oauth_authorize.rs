@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use shared::model::{Client, Scope, Scopes};
+use shared::model::{Client, MemberRole, Scope, Scopes};
 use tests::browser::{Browser, Form};
 use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, oauth_error, token_status};
 use tests::{ACME, BASE_URL, Response, TestApi};

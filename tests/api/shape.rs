@@ -70,7 +70,9 @@ fn every_page_serves_html() {
     for row in tables().into_iter().flat_map(|tables| tables.pages) {
         let is_page =
             matches!(row.format(), ReplyFormat::Page | ReplyFormat::PublicPage | ReplyFormat::Negotiated);
-        assert!(is_page || row.key.starts_with("OPTIONS "), "{} belongs in the table of routes", row.key);
+        let is_other_address = row.key.ends_with('/');
+        let is_no_operation = is_page || is_other_address || row.key.starts_with("OPTIONS ");
+        assert!(is_no_operation, "{} belongs in the table of routes", row.key);
     }
 }
 

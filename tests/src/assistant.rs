@@ -53,6 +53,9 @@ impl<'a> Assistant<'a> {
             if let Err(error) = jsonschema::validate(&schema, content) {
                 panic!("{tool}: {error} in {content}");
             }
+            for field in content.as_object().expect("an object").keys() {
+                assert!(schema["properties"].get(field).is_some(), "{tool}: {field} is not in the schema");
+            }
             let text = result["content"][0]["text"].as_str().expect("a text");
             assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), *content);
         }

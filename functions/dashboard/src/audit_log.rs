@@ -258,6 +258,9 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         | AuditTargetKind::Application
         | AuditTargetKind::VoiceScreen
         | AuditTargetKind::WebhookEndpoint => number,
+        AuditTargetKind::Role => format!("role {number}"),
+        AuditTargetKind::JobPosting => format!("job posting {number}"),
+        AuditTargetKind::ConfirmationRule => "where assistants' calls are confirmed".to_owned(),
         AuditTargetKind::CareerPage => "the career page".to_owned(),
         AuditTargetKind::PrivacyText => "the privacy text".to_owned(),
         AuditTargetKind::RetentionRule => "the retention rule".to_owned(),

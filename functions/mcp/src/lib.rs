@@ -14,7 +14,7 @@ pub mod rpc;
 pub mod server;
 pub mod tools;
 
-use shared::http::{ApiRequest, Error, Reply, Row, Unversioned};
+use shared::http::{ApiRequest, Error, Reply, Route, Row, Unversioned};
 
 use crate::rpc::{Answer, Message};
 use crate::server::Server;
@@ -33,6 +33,11 @@ static ROLECALL: Server = Server {
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
     vec![R::rpc("POST /mcp", send_message)]
+}
+
+/// The same endpoint for people who enter its address with a slash at the end. The OpenAPI document does not have it.
+pub fn with_slash() -> Vec<Route> {
+    vec![Route::rpc("POST /mcp/", send_message)]
 }
 
 /// Answers a message of an assistant's host (Model Context Protocol). The protocol's revisions from 2025-03-26 to

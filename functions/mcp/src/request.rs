@@ -71,6 +71,11 @@ impl McpRequest {
         })
     }
 
+    /// The same call with other arguments.
+    pub(crate) fn with_arguments(self, arguments: Map<String, Value>) -> Self {
+        Self { arguments, ..self }
+    }
+
     /// The request and its environment.
     pub fn context(&self) -> &RequestContext {
         &self.request.context
@@ -111,7 +116,7 @@ impl McpRequest {
         self.request.scopes()
     }
 
-    /// The arguments, as the assistant sent them.
+    /// The arguments of a prompt or a resource as they were sent; those of a tool without the absent ones.
     pub const fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
     }

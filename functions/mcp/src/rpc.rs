@@ -72,9 +72,8 @@ impl Payload for Message {
 pub struct Answer {
     /// The version of JSON-RPC: `2.0`.
     jsonrpc: &'static str,
-    /// The identifier of the request. Missing if the request could not be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    /// The identifier of the request; `null` if the request could not be read.
+    #[schema(value_type = Value)]
     id: Option<Value>,
     /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +173,7 @@ impl RpcError {
         Self::new(400, -32022, message).with(data)
     }
 
-    /// The answer to the request with this identifier; without one, if it could not be read.
+    /// The answer to the request with this identifier; with `null`, if it could not be read.
     pub fn answer(&self, id: Option<&Value>) -> Answer {
         Answer { jsonrpc: "2.0", id: id.cloned(), result: None, error: Some(self.fault.clone()) }
     }

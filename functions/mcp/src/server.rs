@@ -3,7 +3,7 @@
 // Not the crate rmcp: it would add 17 crates to a function that has to start in milliseconds. The tests use its client.
 
 use serde_json::{Map, Value, json};
-use shared::http::{ApiRequest, Error, Reply, Unversioned};
+use shared::http::{ApiRequest, Error, MAX_BATCH, Reply, Unversioned};
 use shared::model::Scopes;
 
 use crate::era::{self, Client};
@@ -26,8 +26,6 @@ pub struct Server {
     pub instructions: &'static str,
 }
 
-/// The maximum number of messages in a batch.
-const MAX_BATCH: usize = 10;
 /// The time for which a client may keep a list, in milliseconds. Lists change only with a release or a new credential.
 const LIST_LIFE: u32 = 300_000;
 
@@ -232,7 +230,7 @@ impl Server {
         let tool = self.tool(name).ok_or_else(|| RpcError::invalid_params("There is no such tool"))?;
         require(request, tool.scopes())?;
         let request = McpRequest::new(request, client, tool.name, params)?;
-        tools::call(tool, &request).await
+        tools::call(tool, request).await
     }
 
     fn get_prompt(

@@ -113,7 +113,7 @@ impl TestAdmin {
 
     async fn verdict(&self, key: &str) -> Verdict {
         let presented = credential(key).presented();
-        let verdict = self.store.admit(&presented, self.now, 0).await.unwrap();
+        let verdict = self.store.admit(&presented, 1, self.now, 0).await.unwrap();
         if matches!(verdict, Verdict::Admitted(_)) {
             let today = Day::of(self.now);
             self.store.record_use(presented.tenant, presented.holder, today).await.unwrap();
@@ -567,7 +567,7 @@ async fn usage_on_all_pages_is_shown() {
     let credential = credential(key(&created));
     let day = |back: i64| admin.now.saturating_sub(jiff::SignedDuration::from_hours(24 * back)).unwrap();
     for back in 1..=120 {
-        admin.store.admit(&credential.presented(), day(back), 0).await.unwrap();
+        admin.store.admit(&credential.presented(), 1, day(back), 0).await.unwrap();
     }
     admin.store.archive_usage(tenant(id, Mode::Live), "2026-11-20".parse().unwrap()).await.unwrap();
     for (days, shown) in [(99, 99), (100, 100), (101, 101), (3660, 120)] {

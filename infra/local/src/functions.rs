@@ -16,7 +16,7 @@ pub struct Tables {
     pub function: &'static str,
     /// API routes. Each one is an operation in the OpenAPI document.
     pub routes: Vec<Route>,
-    /// Pages, CORS preflights and the default route.
+    /// Pages, CORS preflights, other addresses of API routes, and the default route.
     pub pages: Vec<Route>,
 }
 
@@ -46,7 +46,7 @@ pub fn tables() -> [Tables; 21] {
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
         Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
-        Tables { function: "McpFunction", routes: mcp::routes(), pages: Vec::new() },
+        Tables { function: "McpFunction", routes: mcp::routes(), pages: mcp::with_slash() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
         Tables { function: "QuickPostFunction", routes: quick_post::routes(), pages: Vec::new() },

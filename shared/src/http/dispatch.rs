@@ -12,13 +12,13 @@ use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
-use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers};
+use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers, rpc};
 use crate::auth::{Caller, CredentialError};
 use crate::model::{AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant};
 use crate::store::{Holder, HolderDetails, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
-const MAX_BODY: usize = 256 * 1024;
+pub(super) const MAX_BODY: usize = 256 * 1024;
 /// The maximum number of times that a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
@@ -211,16 +211,20 @@ async fn admit(
     let shard = context.random().below(u64::MAX);
     let presented = credential.presented();
     let (tenant, holder) = (presented.tenant, presented.holder);
-    let verdict = context.store().admit(&presented, now, shard);
+    let cost = match audience {
+        Audience::Api => 1,
+        Audience::Mcp => rpc::cost(context.body()),
+    };
+    let verdict = context.store().admit(&presented, cost, now, shard);
     let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));
     let admission = match verdict? {
         Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
-        Verdict::Exhausted { limit } => {
+        Verdict::Exhausted { limit, counted } => {
             if let Ok(Some(details)) = &details {
                 context.identify(AuditActor::of(&details.actor, details.member));
             }
             trace.tenant = Some(tenant);
-            trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
+            trace.quota = Some(Quota { limit, remaining: limit.saturating_sub(counted), seconds_left });
             return Err(Error::RateLimited { limit, retry_after: seconds_left });
         }
         Verdict::Admitted(admission) => admission,

@@ -105,7 +105,7 @@ pub enum Error {
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
     /// 429: the daily quota is used up.
-    #[error("The daily limit of {limit} requests is used up; it resets at midnight UTC")]
+    #[error("The daily limit of {limit} requests does not allow this one; it resets at midnight UTC")]
     RateLimited {
         /// The plan's limit.
         limit: u64,
@@ -317,8 +317,8 @@ impl Error {
         }
     }
 
-    /// The body of a JSON-RPC error response, for errors outside the protocol: the message was not read, so there is no
-    /// `id`. The handler returns the errors that the protocol defines.
+    /// The body of a JSON-RPC error response, for errors outside the protocol: the message was not read, so `id` is `null`
+    /// (JSON-RPC 2.0, section 5). The handler returns the errors that the protocol defines.
     pub fn rpc_body(&self, request_id: &str) -> String {
         let (status, kind) = self.kind();
         let code = match (self, status) {
@@ -328,7 +328,7 @@ impl Error {
         };
         let data = serde_json::json!({ "code": kind, "request_id": request_id });
         let error = serde_json::json!({ "code": code, "message": self.sentence(), "data": data });
-        serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string()
+        serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
     }
 
     /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. The handlers

@@ -32,6 +32,7 @@ mod reply;
 mod return_path;
 mod route;
 mod route_table;
+mod rpc;
 mod visible;
 
 pub use crate::input;
@@ -59,4 +60,5 @@ pub use reply::{
 };
 pub use return_path::return_to;
 pub use route::{Access, Route, Row};
+pub use rpc::MAX_BATCH;
 pub use visible::{Personal, Resource, Visible};

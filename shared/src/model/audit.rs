@@ -173,6 +173,12 @@ string_enum! {
         Organization = "organization",
         /// The numbers of application forms above which a form is suspect.
         ApplicationLimits = "application_limits",
+        /// A role.
+        Role = "role",
+        /// A job posting.
+        JobPosting = "job_posting",
+        /// Where members confirm what assistants do.
+        ConfirmationRule = "confirmation_rule",
     }
 }
 

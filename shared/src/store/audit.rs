@@ -208,9 +208,14 @@ impl Store {
     }
 
     /// Writes an entry about a call of a tool.
-    pub async fn record_tool_call(&self, tenant: Tenant, call: &ToolCall) -> Result<(), StoreError> {
+    pub async fn record_tool_call(
+        &self,
+        tenant: Tenant,
+        target: Option<AuditTarget>,
+        call: &ToolCall,
+    ) -> Result<(), StoreError> {
         let action = AuditAction::ToolCalled;
-        self.write_entry(|| self.audit_item(tenant, action, None, None, Some(call.clone()))).await
+        self.write_entry(|| self.audit_item(tenant, action, target, None, Some(call.clone()))).await
     }
 
     async fn write_entry(

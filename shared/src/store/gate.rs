@@ -1,9 +1,9 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
 //! The gate item holds the plan of the organization (in one mode), the hashes of its API keys and access tokens as
-//! `alive`, and each day's request counter as `day_{date}`. The write adds 1 to today's counter, on the condition that
-//! `alive` contains the credential's hash, and that the plan has no limit or the counter is below it. As a result,
-//! revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight, and wrong
+//! `alive`, and each day's request counter as `day_{date}`. The write adds what the request costs to today's counter, on the
+//! condition that `alive` contains the credential's hash, and that the plan has no limit or the counter stays within it. As a
+//! result, revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight, and wrong
 //! credentials use no quota.
 //!
 //! Each request writes the whole item, and DynamoDB bills each KB. With 25 keys and 50 applications, the item stays
@@ -63,7 +63,7 @@ pub struct HolderDetails {
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
-    /// The number of requests counted today on the gate item, including this one.
+    /// The number of requests counted today on the gate item, including the cost of this one.
     pub counted_today: u64,
 }
 
@@ -74,10 +74,12 @@ pub enum Verdict {
     Admitted(Box<Admission>),
     /// The credential is unknown, revoked or expired. The request is not counted.
     Unknown,
-    /// The day's quota is used up. The request is not counted.
+    /// The rest of the day's quota is less than what the request costs. The request is not counted.
     Exhausted {
         /// The plan's limit.
         limit: u64,
+        /// The number of requests counted today.
+        counted: u64,
     },
 }
 
@@ -112,14 +114,16 @@ enum Attempt {
 }
 
 impl Store {
-    /// Authenticates and counts one request. `shard` can be any number. It spreads the counts of a busy Pro tenant.
+    /// Authenticates a request, and counts it as `cost` requests. A message for assistants can cost nothing or more than 1.
+    /// `shard` can be any number. It spreads the counts of a busy Pro tenant.
     pub async fn admit(
         &self,
         presented: &PresentedCredential,
+        cost: u64,
         now: Timestamp,
         shard: u64,
     ) -> Result<Verdict, StoreError> {
-        if let Attempt::Decided(verdict) = self.count_at_gate(presented, now).await? {
+        if let Attempt::Decided(verdict) = self.count_at_gate(presented, cost, now).await? {
             return Ok(verdict);
         }
         // DynamoDB allows an item 1,000 writes a second, and none while a transaction uses it. In both cases the item
@@ -129,12 +133,12 @@ impl Store {
         if !contains(&item, presented.hash) {
             return Ok(Verdict::Unknown);
         }
-        match evaluate(item, now)? {
+        match evaluate(item, cost, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
-                self.count_at_shard(presented.tenant, Day::of(now), shard).await?;
+                self.count_at_shard(presented.tenant, cost, Day::of(now), shard).await?;
                 Ok(Verdict::Admitted(admission))
             }
-            Verdict::Admitted(_) => match self.count_at_gate(presented, now).await? {
+            Verdict::Admitted(_) => match self.count_at_gate(presented, cost, now).await? {
                 Attempt::Decided(verdict) => Ok(verdict),
                 Attempt::Contention => Err(StoreError::Unavailable("the gate is throttled".to_owned())),
             },
@@ -170,6 +174,7 @@ impl Store {
     async fn count_at_gate(
         &self,
         presented: &PresentedCredential,
+        cost: u64,
         now: Timestamp,
     ) -> Result<Attempt, StoreError> {
         let today = Day::of(now);
@@ -181,18 +186,18 @@ impl Store {
         ]);
         let values = HashMap::from([
             (":hash".to_owned(), element(presented.hash)),
-            (":one".to_owned(), number(1)),
+            (":cost".to_owned(), number(cost)),
             (":limited".to_owned(), AttributeValue::S(limited.as_str().to_owned())),
-            (":limit".to_owned(), number(limited.requests_per_day().unwrap_or(u64::MAX))),
+            (":most".to_owned(), number(limited.requests_per_day().unwrap_or(u64::MAX).saturating_sub(cost))),
         ]);
         let call = self
             .client
             .update_item()
             .table_name(&*self.table)
             .set_key(Some(keys::gate(presented.tenant).attributes()))
-            .update_expression("ADD #day :one")
+            .update_expression("ADD #day :cost")
             .condition_expression(
-                "contains(#alive, :hash) AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)",
+                "contains(#alive, :hash) AND (#plan <> :limited OR attribute_not_exists(#day) OR #day <= :most)",
             )
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))
@@ -212,7 +217,7 @@ impl Store {
                     if !contains(&item, presented.hash) {
                         return Ok(Attempt::Decided(Verdict::Unknown));
                     }
-                    match evaluate(item, now)? {
+                    match evaluate(item, cost, now)? {
                         // The condition failed, but the returned item meets it, so the item has changed.
                         Verdict::Admitted(_) => {
                             Err(StoreError::Unavailable("the gate item has changed".to_owned()))
@@ -226,7 +231,13 @@ impl Store {
     }
 
     /// Counts a request on a shard, or on one of the next if the shard is throttled.
-    async fn count_at_shard(&self, tenant: Tenant, today: Day, shard: u64) -> Result<(), StoreError> {
+    async fn count_at_shard(
+        &self,
+        tenant: Tenant,
+        cost: u64,
+        today: Day,
+        shard: u64,
+    ) -> Result<(), StoreError> {
         /// How many further shards are tried.
         const MAX_ATTEMPTS: u64 = 3;
         self.meter.counted_on_shard();
@@ -238,9 +249,9 @@ impl Store {
                 .update_item()
                 .table_name(&*self.table)
                 .set_key(Some(keys::gate_shard(tenant, shard).attributes()))
-                .update_expression("ADD #day :one")
+                .update_expression("ADD #day :cost")
                 .expression_attribute_names("#day", day_attribute(today))
-                .expression_attribute_values(":one", number(1))
+                .expression_attribute_values(":cost", number(cost))
                 .customize()
                 .config_override(without_retries());
             match self.count(call.send()).await {
@@ -262,10 +273,12 @@ fn contains(item: &Item, hash: GateHash) -> bool {
 }
 
 /// Evaluates the write's condition on the quota for an item that was read.
-fn evaluate(item: Item, now: Timestamp) -> Result<Verdict, StoreError> {
+fn evaluate(item: Item, cost: u64, now: Timestamp) -> Result<Verdict, StoreError> {
     let admission = admission(item, now)?;
     Ok(match admission.organization.plan.requests_per_day() {
-        Some(limit) if admission.counted_today >= limit => Verdict::Exhausted { limit },
+        Some(limit) if admission.counted_today.saturating_add(cost) > limit => {
+            Verdict::Exhausted { limit, counted: admission.counted_today }
+        }
         _ => Verdict::Admitted(admission),
     })
 }

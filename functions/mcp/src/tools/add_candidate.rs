@@ -32,7 +32,7 @@ pub(super) const TOOL: Tool = Tool {
         ])
     },
     output: Some(|| {
-        schema::output(&[("id", Kind::Number), ("stage", Kind::Text), ("created_at", Kind::Text)], &[])
+        schema::output(&[("id", Kind::Whole), ("stage", Kind::Text), ("created_at", Kind::Text)], &[])
     }),
     call: |request| Box::pin(call(request)),
 };

@@ -22,7 +22,7 @@ pub(super) const TOOL: Tool = Tool {
     scopes: &[Scope::CandidatesWrite],
     input: || schema::input::<Arguments>(&[("text", "At most 5,000 characters")]),
     output: Some(|| {
-        let fields = [("id", Kind::Number), ("candidate_id", Kind::Number), ("created_at", Kind::Text)];
+        let fields = [("id", Kind::Whole), ("candidate_id", Kind::Whole), ("created_at", Kind::Text)];
         schema::output(&fields, &[])
     }),
     call: |request| Box::pin(call(request)),

@@ -1,7 +1,7 @@
 //! The arguments of tools.
 
 use serde_json::{Map, Value};
-use shared::http::{Fields, Input, read_body};
+use shared::http::{Error, Fields, Input, read_body};
 use shared::model::schema::string;
 use shared::model::{self, Scalar};
 use shared::string_enum;
@@ -9,6 +9,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::ToolError;
+use super::schema::CLEARABLE;
 use crate::request::McpRequest;
 
 string_enum! {
@@ -56,6 +57,56 @@ impl model::Value for CallKey {
 
     fn schema() -> RefOr<Schema> {
         string().into()
+    }
+}
+
+/// The amounts of pay, for which 0 means that there is none.
+const PAY: [&str; 2] = ["salary_min", "salary_max"];
+
+/// The arguments that a call has. Hosts whose models must send every argument send `null`, a blank text, an empty list or
+/// no pay for those that they have no value for, so these count as absent. What is to be emptied is named in `clear`, and
+/// becomes `null` here. Arguments that the schema does not have stay, so that they are refused by name.
+pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
+    let mut settled = present(&schema["properties"], arguments);
+    let Some(clearable) = schema.pointer(CLEARABLE).and_then(Value::as_array) else { return Ok(settled) };
+    let Some(cleared) = settled.remove("clear") else { return Ok(settled) };
+    let mut mistakes = Vec::new();
+    for name in cleared.as_array().map_or(&[cleared.clone()][..], Vec::as_slice) {
+        let Some(name) = name.as_str().filter(|_| clearable.contains(name)) else {
+            let names: Vec<_> = clearable.iter().filter_map(Value::as_str).collect();
+            mistakes.push(format!("clear must be a list of these: {}", names.join(", ")));
+            break;
+        };
+        if settled.insert(name.to_owned(), Value::Null).is_some_and(|given| !given.is_null()) {
+            mistakes.push(format!("{name} can't be both given and cleared"));
+        }
+    }
+    if mistakes.is_empty() { Ok(settled) } else { Err(Error::Validation(mistakes)) }
+}
+
+/// The arguments without the absent ones that these properties have.
+fn present(properties: &Value, arguments: &Map<String, Value>) -> Map<String, Value> {
+    let given = arguments.iter().filter_map(|(name, value)| {
+        let Some(property) = properties.get(name) else { return Some((name.clone(), value.clone())) };
+        let members = property.get("properties").or_else(|| property.pointer("/anyOf/0/properties"));
+        let value = match (value, members) {
+            (Value::Object(fields), Some(members)) => Value::Object(present(members, fields)),
+            _ => value.clone(),
+        };
+        (!is_absent(name, &value)).then(|| (name.clone(), value))
+    });
+    given.collect()
+}
+
+fn is_absent(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => Scalar::Text(text.clone()).is_blank(),
+        Value::Array(items) => items.is_empty(),
+        Value::Number(amount) => {
+            PAY.contains(&name) && amount.as_f64().is_some_and(|amount| amount.abs() < f64::EPSILON)
+        }
+        Value::Bool(_) | Value::Object(_) => false,
     }
 }
 

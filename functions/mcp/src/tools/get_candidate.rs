@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     },
     output: Some(|| {
         schema::output(
-            &[("id", Kind::Number), ("untrusted", Kind::Untrusted), ("next_cursor", Kind::MaybeText)],
+            &[("id", Kind::Whole), ("untrusted", Kind::Untrusted), ("next_cursor", Kind::MaybeText)],
             &[
                 ("stage", Kind::Text),
                 ("applications", Kind::Objects),

@@ -31,17 +31,17 @@ pub(super) const TOOL: Tool = Tool {
     },
     output: Some(|| {
         schema::output(
-            &[("id", Kind::Number), ("untrusted", Kind::Untrusted), ("next_cursor", Kind::MaybeText)],
+            &[("id", Kind::Whole), ("untrusted", Kind::Untrusted), ("next_cursor", Kind::MaybeText)],
             &[
-                ("candidate_id", Kind::Number),
-                ("role_id", Kind::Number),
+                ("candidate_id", Kind::Whole),
+                ("role_id", Kind::Whole),
                 ("status", Kind::Text),
                 ("result", Kind::Text),
                 ("scores", Kind::Object),
                 ("scheduled_at", Kind::Text),
                 ("started_at", Kind::Text),
                 ("completed_at", Kind::Text),
-                ("duration_seconds", Kind::Number),
+                ("duration_seconds", Kind::Whole),
             ],
         )
     }),

@@ -28,7 +28,7 @@ pub(super) const TOOL: Tool = Tool {
         ])
     },
     output: Some(|| {
-        let always = [("id", Kind::Number), ("candidate_id", Kind::Number), ("role_id", Kind::Number)];
+        let always = [("id", Kind::Whole), ("candidate_id", Kind::Whole), ("role_id", Kind::Whole)];
         let always = [always[0], always[1], always[2], ("status", Kind::Text)];
         schema::output(&always, &[("scheduled_at", Kind::Text)])
     }),

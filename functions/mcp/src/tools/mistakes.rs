@@ -1,5 +1,7 @@
 //! The errors of the API as an assistant reads them. They have no text of strangers, and say what would be right.
 
+use std::borrow::Cow;
+
 use shared::http::Error;
 
 use super::fence::clean_text;
@@ -12,6 +14,7 @@ pub(super) fn explain(error: &Error) -> Option<String> {
     let (status, code) = error.kind();
     let text = match error {
         Error::Validation(messages) => {
+            let messages: Vec<_> = messages.iter().map(|message| in_words(message)).collect();
             format!("The arguments are not valid: {}.", messages.join("; "))
         }
         Error::Duplicate { messages, existing } => {
@@ -34,6 +37,14 @@ pub(super) fn explain(error: &Error) -> Option<String> {
         _ => format!("{}.", error.sentence()),
     };
     Some(clean_text(&in_tools(&text), MAX))
+}
+
+/// A blank argument counts as absent, so one that is required is missing.
+fn in_words(message: &str) -> Cow<'_, str> {
+    match message.strip_suffix(" can't be blank") {
+        Some(name) if !name.ends_with(']') => format!("{name} is missing").into(),
+        _ => message.into(),
+    }
 }
 
 /// Names the tools in place of the routes.

@@ -21,9 +21,10 @@ mod search_candidates;
 mod set_role_status;
 mod tool;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use shared::http::Error;
-use shared::model::{ToolCall, ToolOutcome};
+use shared::id::Id;
+use shared::model::{AuditTarget, AuditTargetKind, ToolCall, ToolOutcome};
 
 pub use tool::{Annotations, Call, Tool, ToolResult, text};
 
@@ -50,8 +51,17 @@ pub static TABLE: &[Tool] = &[
 ];
 
 /// Calls a tool, and records the call in the audit log.
-pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Failure> {
-    let (outcome, result) = match (tool.call)(request).await {
+pub(crate) async fn call(tool: &Tool, request: McpRequest) -> Result<Value, Failure> {
+    let target = target(request.arguments());
+    let (request, called) = match arguments::settle(&(tool.input)(), request.arguments()) {
+        Ok(arguments) => {
+            let request = request.with_arguments(arguments);
+            let called = (tool.call)(&request).await;
+            (request, called)
+        }
+        Err(error) => (request, Err(error.into())),
+    };
+    let (outcome, result) = match called {
         Ok(result) if result.is_error() => (ToolOutcome::Rejected, result.to_json()),
         Ok(result) => (ToolOutcome::Done, result.to_json()),
         Err(ToolError::Rejected(message)) => (ToolOutcome::Rejected, ToolResult::error(&message).to_json()),
@@ -63,7 +73,7 @@ pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Fai
         Err(error) => (ToolOutcome::Asked, error.ask()?),
     };
     let call = ToolCall { name: tool.name.to_owned(), outcome };
-    match request.context().store().record_tool_call(request.tenant(), &call).await {
+    match request.context().store().record_tool_call(request.tenant(), target, &call).await {
         // What was done cannot be taken back.
         Err(error) if !tool.annotations.read_only && outcome == ToolOutcome::Done => {
             tracing::error!(%error, tool = tool.name, "a call of a tool is not in the audit log");
@@ -71,4 +81,18 @@ pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Fai
         recorded => recorded.map_err(Error::from)?,
     }
     Ok(result)
+}
+
+/// The record that the arguments of a call name first.
+pub(crate) fn target(arguments: &Map<String, Value>) -> Option<AuditTarget> {
+    let named = [
+        ("candidate_id", AuditTargetKind::Candidate),
+        ("screen_id", AuditTargetKind::VoiceScreen),
+        ("role_id", AuditTargetKind::Role),
+        ("job_posting_id", AuditTargetKind::JobPosting),
+    ];
+    named.into_iter().find_map(|(name, kind)| {
+        let id = arguments.get(name)?.as_u64()?;
+        Some(AuditTarget::of(kind, Id::new(id)?))
+    })
 }

@@ -36,7 +36,7 @@ pub(super) const TOOL: Tool = Tool {
         ])
     },
     output: Some(|| {
-        let fields = [("id", Kind::Number), ("stage", Kind::Text), ("applications", Kind::Objects)];
+        let fields = [("id", Kind::Whole), ("stage", Kind::Text), ("applications", Kind::Objects)];
         schema::output(&fields, &[])
     }),
     call: |request| Box::pin(call(request)),
@@ -87,7 +87,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     }
     if action == Action::Advance && stage.is_none() {
         let stages = "applied, screening, interview or offer";
-        return Err(ToolError::Rejected(format!("stage can't be blank with advance: it is {stages}.")));
+        return Err(ToolError::Rejected(format!("stage is missing: with advance, it is {stages}.")));
     }
     let call = request.call(Some(id), fields)?;
     let moved = match action {

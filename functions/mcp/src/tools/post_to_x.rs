@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
         schema::input::<Arguments>(&own)
     },
     output: Some(|| {
-        let always = [("id", Kind::Number), ("job_posting_id", Kind::Number), ("text", Kind::Text)];
+        let always = [("id", Kind::Whole), ("job_posting_id", Kind::Whole), ("text", Kind::Text)];
         schema::output(&always, &[("url", Kind::Text), ("posted_at", Kind::Text)])
     }),
     call: |request| Box::pin(call(request)),

@@ -29,8 +29,8 @@ pub(super) const TOOL: Tool = Tool {
     output: Some(|| {
         schema::output(
             &[
-                ("role_id", Kind::Number),
-                ("job_posting_id", Kind::Number),
+                ("role_id", Kind::Whole),
+                ("job_posting_id", Kind::Whole),
                 ("status", Kind::Text),
                 ("published", Kind::Flag),
                 ("public_url", Kind::Text),

@@ -29,7 +29,7 @@ pub(super) const TOOL: Tool = Tool {
     },
     output: Some(|| {
         schema::output(
-            &[("id", Kind::Number), ("title", Kind::Text), ("status", Kind::Text)],
+            &[("id", Kind::Whole), ("title", Kind::Text), ("status", Kind::Text)],
             &[("role", Kind::Object)],
         )
     }),

@@ -1,5 +1,9 @@
 //! The schemas of tools. The schema of the arguments is recorded while the tool reads them from an empty call, with the
 //! types of the API, so that it cannot differ from what the tool accepts.
+//!
+//! The schemas have only what the SDKs of all models can convert: no `additionalProperties`, `$ref`, `const` or list of
+//! types, and no `null` in an enumeration. An argument that may be left out may also be `null`, because strict hosts let their models
+//! leave nothing out.
 
 use serde_json::{Map, Value, json};
 use shared::http::{Change, Fields, Input};
@@ -25,7 +29,10 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("salary_min", "A year"),
     ("salary_max", "A year"),
     ("salary_currency", "ISO code; USD by default"),
+    ("clear", "Fields to empty. An argument that is null or blank changes nothing"),
 ];
+/// The names of the fields that a tool can empty, inside the schema of its arguments.
+pub(super) const CLEARABLE: &str = "/properties/clear/anyOf/0/items/enum";
 /// Longer enumerations, such as all countries, are left to the error that an unknown word gets.
 const MAX_ENUM: usize = 12;
 
@@ -44,7 +51,6 @@ pub(super) fn output(always: &[(&str, Kind)], detailed: &[(&str, Kind)]) -> Valu
         "type": "object",
         "properties": properties,
         "required": always.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "additionalProperties": false,
     })
 }
 
@@ -54,7 +60,8 @@ pub(super) enum Kind {
     Text,
     /// A text or `null`.
     MaybeText,
-    Number,
+    /// An identifier, or another whole number.
+    Whole,
     Flag,
     Object,
     Objects,
@@ -66,8 +73,8 @@ impl Kind {
     fn schema(self) -> Value {
         match self {
             Self::Text => json!({ "type": "string" }),
-            Self::MaybeText => json!({ "type": ["string", "null"] }),
-            Self::Number => json!({ "type": "number" }),
+            Self::MaybeText => or_null(&json!({ "type": "string" })),
+            Self::Whole => json!({ "type": "integer" }),
             Self::Flag => json!({ "type": "boolean" }),
             Self::Object => json!({ "type": "object" }),
             Self::Objects => json!({ "type": "array", "items": { "type": "object" } }),
@@ -83,6 +90,8 @@ impl Kind {
 struct Recorder {
     properties: Map<String, Value>,
     required: Vec<String>,
+    /// The fields that can be emptied.
+    clearable: Vec<String>,
 }
 
 impl Recorder {
@@ -93,25 +102,30 @@ impl Recorder {
     }
 
     fn schema(mut self, own: &[(&str, &str)]) -> Value {
-        for (name, property) in &mut self.properties {
-            let of = |table: &[(&str, &'static str)]| {
-                table.iter().find(|(known, _)| known == name).map(|(_, text)| *text)
-            };
-            let description = own.iter().find(|(known, _)| known == name).map(|(_, text)| *text);
-            if let Some(description) = description.or_else(|| of(DESCRIPTIONS)) {
-                property["description"] = description.into();
-            }
+        if !self.clearable.is_empty() {
+            let names = json!({ "type": "string", "enum": self.clearable });
+            self.properties.insert("clear".to_owned(), json!({ "type": "array", "items": names }));
         }
-        let mut schema = json!({ "type": "object", "properties": self.properties });
+        let described = self.properties.into_iter().map(|(name, mut property)| {
+            if !self.required.contains(&name) {
+                property = or_null(&property);
+            }
+            let mut known = own.iter().chain(DESCRIPTIONS);
+            if let Some((_, description)) = known.find(|(known, _)| *known == name) {
+                property["description"] = (*description).into();
+            }
+            (name, property)
+        });
+        let properties: Map<_, _> = described.collect();
+        let mut schema = json!({ "type": "object", "properties": properties });
         if !self.required.is_empty() {
             schema["required"] = self.required.into();
         }
-        schema["additionalProperties"] = false.into();
         schema
     }
 
-    fn add<T: model::Value>(&mut self, name: &str) -> &mut Value {
-        self.properties.entry(name).or_insert(simple(&raw::<T>()))
+    fn add<T: model::Value>(&mut self, name: &str) {
+        self.properties.entry(name).or_insert(simple(&raw::<T>()));
     }
 
     fn add_object<T: Input>(&mut self, name: &str) -> bool {
@@ -120,6 +134,11 @@ impl Recorder {
         self.properties.insert(name.to_owned(), recorder.schema(&[]));
         is_required
     }
+}
+
+/// The schema of a value that may be `null`.
+fn or_null(schema: &Value) -> Value {
+    json!({ "anyOf": [schema, { "type": "null" }] })
 }
 
 fn raw<T: model::Value>() -> Value {
@@ -161,11 +180,8 @@ impl Fields for Recorder {
     }
 
     fn change<T: model::Value>(&mut self, name: &str) -> Change<T> {
-        let property = self.add::<T>(name);
-        property["type"] = json!([property["type"], "null"]);
-        if let Some(words) = property.get_mut("enum").and_then(Value::as_array_mut) {
-            words.push(Value::Null);
-        }
+        self.add::<T>(name);
+        self.clearable.push(name.to_owned());
         Change::Keep
     }
 

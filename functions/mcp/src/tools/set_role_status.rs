@@ -27,7 +27,7 @@ pub(super) const TOOL: Tool = Tool {
         ])
     },
     output: Some(|| {
-        schema::output(&[("id", Kind::Number), ("title", Kind::Text), ("status", Kind::Text)], &[])
+        schema::output(&[("id", Kind::Whole), ("title", Kind::Text), ("status", Kind::Text)], &[])
     }),
     call: |request| Box::pin(call(request)),
 };
@@ -54,13 +54,17 @@ input! {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { role_id: id, action, job_posting, .. } = read(request)?;
-    if job_posting.is_some() && action != Action::Publish {
+    if job_posting == Some(true) && action != Action::Publish {
         let action = action.as_str();
         return Err(ToolError::Rejected(format!(
             "job_posting can't be used with {action}, only with publish."
         )));
     }
-    let call = request.call(Some(id), rest(request, &["role_id", "action"]))?;
+    let mut fields = rest(request, &["role_id", "action"]);
+    if action != Action::Publish {
+        fields.remove("job_posting");
+    }
+    let call = request.call(Some(id), fields)?;
     let role = match action {
         Action::Publish => request.carry_out(call, roles::publish).await?,
         Action::Pause => request.carry_out(call, roles::pause).await?,
