@@ -26,6 +26,11 @@ export class Member {
     await this.#press(await this.#open(url), 'Confirm');
   }
 
+  // Changes settings on their page of the dashboard.
+  async change(url, choices) {
+    await this.#press(await this.#open(url), 'Save', choices);
+  }
+
   // Opens a page. Signs in if the service asks for it.
   async #open(url) {
     const page = await this.#go(new URL(url));

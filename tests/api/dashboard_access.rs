@@ -135,6 +135,8 @@ impl DashboardFixtures {
         let question = Confirmation {
             tool: "move_candidate".to_owned(),
             summary: "Reject a candidate.".to_owned(),
+            facts: Vec::new(),
+            target: None,
             actor: Actor { kind: ActorKind::ApiKey, id: None, name: "Stock key".to_owned() },
             member: None,
             confirmed_by: None,

@@ -83,6 +83,7 @@ mod mcp_hostile;
 mod mcp_oauth;
 mod mcp_prompts;
 mod mcp_protocol;
+mod mcp_questions;
 mod mcp_size;
 mod mcp_tools;
 mod notes;

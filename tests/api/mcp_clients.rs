@@ -188,6 +188,11 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
     for (revision, lifecycle) in eras {
         let api = TestApi::new().await;
         let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+        if revision != "2025-11-25" {
+            let path = "/dashboard/settings/integrations/confirmations";
+            let form = Form::of(&browser.get(path).await.expect(200), path).set("apps_use_page", "false");
+            browser.submit(path, &form).await.expect(303);
+        }
         let gateway = GatewayClient(api.gateway.clone());
         let state = authorize(&gateway, &browser).await;
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{BASE_URL}/mcp"));
@@ -202,20 +207,28 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
         assert_eq!(client.list_all_prompts().await.expect("prompts").len(), 3);
         assert_eq!(client.list_all_resource_templates().await.expect("templates").len(), 2);
 
-        let role =
-            call(&client, "quick_post", json!({ "role": { "title": "Cook" } })).await["role_id"].clone();
+        // The member confirms on a page what the host does not ask.
+        let confirm = async |tool: &'static str, arguments: Value| {
+            if revision == "2025-11-25" {
+                let asked = format!("{:?}", try_call(&client, tool, arguments).await);
+                let path = asked.split_once(BASE_URL).expect("a link").1.split(' ').next().unwrap();
+                let form = Form::of(&browser.get(path).await.expect(200), path);
+                browser.submit(path, &form.and("decision", "confirm")).await.expect(303);
+            }
+        };
+        let post = json!({ "role": { "title": "Cook" } });
+        confirm("quick_post", post.clone()).await;
+        let role = call(&client, "quick_post", post).await["role_id"].clone();
         let ada = json!({ "name": "Ada", "email": "ada@example.com", "role_id": role });
         let ada = call(&client, "add_candidate", ada).await["id"].clone();
         let reject = json!({ "candidate_id": ada, "action": "reject" });
-        if revision == "2025-11-25" {
-            let asked = format!("{:?}", try_call(&client, "move_candidate", reject.clone()).await);
-            let path = asked.split_once(BASE_URL).expect("a link").1.split(' ').next().unwrap();
-            let form = Form::of(&browser.get(path).await.expect(200), path);
-            browser.submit(path, &form.and("decision", "confirm")).await.expect(303);
-        }
+        confirm("move_candidate", reject.clone()).await;
         assert_eq!(call(&client, "move_candidate", reject).await["stage"], "rejected");
-        let question = format!("Reject candidate {ada}: application for role {role} in stage applied.");
-        let expected = if revision == "2025-11-25" { Vec::new() } else { vec![question] };
+        let questions = vec![
+            "Create a role with a job posting, and publish both on the career page.".to_owned(),
+            format!("Reject candidate {ada}: application for role {role} in stage applied."),
+        ];
+        let expected = if revision == "2025-11-25" { Vec::new() } else { questions };
         assert_eq!(*host.questions.lock().unwrap(), expected);
         let report = call(&client, "pipeline_report", json!({ "role_id": role })).await;
         assert_eq!(report["stages"]["rejected"]["now"], 1);

@@ -68,18 +68,10 @@ async fn a_member_confirms_in_the_client_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_or_a_missing_answer_does_nothing() {
+async fn a_missing_answer_does_nothing() {
     let api = with_fixtures().await;
     let before = roles(&api).await;
     let state = ask(&api, "Chef").await;
-    for response in [
-        json!({ "action": "decline" }),
-        json!({ "action": "cancel" }),
-        json!({ "action": "accept", "content": { "confirm": false } }),
-    ] {
-        let answer = json!({ "inputResponses": { "confirm": response }, "requestState": state });
-        assert_eq!(send(&api, "Chef", &answer).await.body["result"]["isError"], true, "{response}");
-    }
     for answer in [
         json!({ "requestState": state }),
         json!({ "inputResponses": {}, "requestState": state }),
@@ -91,6 +83,44 @@ async fn a_refusal_or_a_missing_answer_does_nothing() {
         assert_eq!(asked.body["result"]["resultType"], "input_required", "{answer}");
     }
     assert_eq!(roles(&api).await, before);
+}
+
+/// The decisions in the audit log, the newest first.
+pub(super) async fn decisions(api: &TestApi) -> Vec<Value> {
+    let log = api.get("/api/v1/audit_log?action=confirmation.decided").await.expect(200);
+    log.body["data"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn any_decision_uses_the_state_up() {
+    let api = with_fixtures().await;
+    let before = roles(&api).await;
+    for response in [
+        json!({ "action": "decline" }),
+        json!({ "action": "cancel" }),
+        json!({ "action": "accept", "content": { "confirm": false } }),
+    ] {
+        let state = ask(&api, "Chef").await;
+        let answer = json!({ "inputResponses": { "confirm": response }, "requestState": state });
+        let refused = send(&api, "Chef", &answer).await;
+        assert_eq!(refused.body["result"]["isError"], true, "{response}");
+        for answer in [accepted(&state), answer] {
+            let again = send(&api, "Chef", &answer).await;
+            assert_eq!(again.body["error"]["code"], -32602, "{}", again.text);
+        }
+        let log = decisions(&api).await;
+        assert_eq!(log[0]["tool"], json!({ "name": "test_confirmed", "outcome": "refused" }));
+        assert_eq!(log[0]["actor"]["type"], "api_key");
+    }
+    assert_eq!(decisions(&api).await.len(), 3);
+    assert_eq!(roles(&api).await, before);
+    let state = ask(&api, "Chef").await;
+    send(&api, "Chef", &accepted(&state)).await;
+    assert_eq!(decisions(&api).await[0]["tool"]["outcome"], "confirmed");
+    let late = json!({ "inputResponses": { "confirm": { "action": "decline" } }, "requestState": state });
+    assert_eq!(send(&api, "Chef", &late).await.body["error"]["code"], -32602);
+    assert_eq!(roles(&api).await, before + 1);
+    assert_eq!(decisions(&api).await.len(), 4);
 }
 
 #[tokio::test]

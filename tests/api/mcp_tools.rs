@@ -222,7 +222,7 @@ fn tests_prefix() -> String {
 async fn candidates_are_found_and_shown() {
     let api = TestApi::new().await;
     let assistant = Assistant::new(&api);
-    let posted = assistant.call("quick_post", json!({ "role": { "title": "Cook" } })).await;
+    let posted = assistant.done("quick_post", json!({ "role": { "title": "Cook" } })).await;
     assert_eq!((&posted["status"], &posted["published"]), (&json!("open"), &json!(true)));
     let role = posted["role_id"].clone();
     let ada =
@@ -311,7 +311,7 @@ async fn roles_are_saved_opened_and_counted() {
     let resume = assistant.refused("set_role_status", json!({ "role_id": id, "action": "resume" })).await;
     assert!(resume.contains("set_role_status, action publish") && !resume.contains("/api/"), "{resume}");
     let published = json!({ "role_id": id, "action": "publish" });
-    assert_eq!(assistant.call("set_role_status", published).await["status"], "open");
+    assert_eq!(assistant.done("set_role_status", published).await["status"], "open");
     let wrong = json!({ "role_id": id, "action": "pause", "job_posting": true });
     let wrong = assistant.refused("set_role_status", wrong).await;
     assert_eq!(wrong, "job_posting can't be used with pause, only with publish.");
@@ -417,7 +417,7 @@ async fn what_cannot_be_undone_or_reaches_people_is_confirmed() {
     let of = Fixtures::new(&api).await;
     let Fixtures { role, posting, candidate, .. } = of;
     let open = json!({ "title": "Baker" });
-    let other = assistant.call("quick_post", json!({ "role": open })).await["role_id"].clone();
+    let other = assistant.done("quick_post", json!({ "role": open })).await["role_id"].clone();
     let hired = json!({ "name": "Ada", "email": "ada@example.com", "role_id": other });
     let hired = assistant.call("add_candidate", hired).await["id"].clone();
     let cases = [
@@ -445,7 +445,7 @@ async fn what_cannot_be_undone_or_reaches_people_is_confirmed() {
         (
             "post_to_x",
             json!({ "job_posting_id": posting }),
-            "Post this to X: ".to_owned(),
+            format!("Post job posting {posting} to X."),
             "/text",
             "https://api.rolecall.test/careers/",
         ),
@@ -455,6 +455,13 @@ async fn what_cannot_be_undone_or_reaches_people_is_confirmed() {
             format!("Close role {role}, which is open, and all its active applications."),
             "/status",
             "closed",
+        ),
+        (
+            "quick_post",
+            json!({ "role": { "title": "Waiter" } }),
+            "Create a role with a job posting, and publish both on the career page.".to_owned(),
+            "/status",
+            "open",
         ),
     ];
     for (tool, arguments, question, pointer, expected) in cases {
@@ -568,7 +575,6 @@ async fn the_function_may_use_what_all_tools_need() {
     ] {
         assistant.try_call("search_candidates", search).await.expect(200);
     }
-    assistant.call("set_role_status", json!({ "role_id": of.role, "action": "resume" })).await;
     let eve = assistant.call("add_candidate", person).await["id"].clone();
     assistant.refused("get_candidate", json!({ "candidate_id": 17 })).await;
     let detailed = json!({ "candidate_id": eve, "response_format": "detailed" });
@@ -581,6 +587,10 @@ async fn the_function_may_use_what_all_tools_need() {
         ("move_candidate", json!({ "candidate_id": of.candidate, "action": "hire" })),
         ("move_candidate", json!({ "candidate_id": eve, "action": "reject" })),
         ("post_to_x", json!({ "job_posting_id": of.posting })),
+        ("quick_post", json!({ "role": { "title": "Waiter" } })),
+        ("save_role", json!({ "role_id": of.role, "title": "Waiter" })),
+        ("set_role_status", json!({ "role_id": of.role, "action": "pause" })),
+        ("set_role_status", json!({ "role_id": of.role, "action": "resume" })),
         ("set_role_status", json!({ "role_id": of.role, "action": "close" })),
     ] {
         let (_, result) = assistant.confirmed(tool, &arguments).await;
@@ -600,7 +610,7 @@ async fn the_function_may_use_what_all_tools_need() {
     let sealing_keys = EncryptionKeys::parse(demo::SEALING_KEYS).ok();
     let api = TestApi::with_services(Services { sealing_keys, ..vapi::services(NOWHERE) }).await;
     let assistant = Assistant::new(&api);
-    let role = assistant.call("quick_post", json!({ "role": { "title": "Cook" } })).await["role_id"].clone();
+    let role = assistant.done("quick_post", json!({ "role": { "title": "Cook" } })).await["role_id"].clone();
     let eve =
         json!({ "name": "Eve", "email": "eve@example.com", "phone": "+4915112345678", "role_id": role });
     let eve = assistant.call("add_candidate", eve).await["id"].clone();
@@ -631,14 +641,14 @@ async fn a_repeated_call_with_a_key_has_no_second_effect() {
         }
         if name == "post_to_x" {
             // Only an open role is posted, and another call has paused this one.
-            assistant.call("set_role_status", json!({ "role_id": of.role, "action": "resume" })).await;
+            assistant.done("set_role_status", json!({ "role_id": of.role, "action": "resume" })).await;
         }
         arguments["idempotency_key"] = format!("key-{name}").into();
-        let first = if ["invite_to_screen", "post_to_x"].contains(&name) {
+        let first = if ["add_candidate", "add_note", "move_candidate"].contains(&name) {
+            assistant.call(name, arguments.clone()).await
+        } else {
             // A repetition is not confirmed again.
             assistant.confirmed(name, &arguments).await.1["structuredContent"].clone()
-        } else {
-            assistant.call(name, arguments.clone()).await
         };
         let before = items().await;
         assert_eq!(assistant.call(name, arguments.clone()).await, first, "{name}");
@@ -656,7 +666,7 @@ async fn a_repeated_call_with_a_key_has_no_second_effect() {
         }
     }
     // The job that was posted is not published any more.
-    assistant.call("set_role_status", json!({ "role_id": of.role, "action": "pause" })).await;
+    assistant.done("set_role_status", json!({ "role_id": of.role, "action": "pause" })).await;
     let post = json!({ "job_posting_id": of.posting, "idempotency_key": "key-post_to_x" });
     let again = assistant.call("post_to_x", post.clone()).await;
     assert_eq!(again["job_posting_id"], of.posting);

@@ -101,6 +101,13 @@ impl<'a> Assistant<'a> {
         (message.to_owned(), self.ask(tool, arguments, &answer).await)
     }
 
+    /// Calls a tool, confirms the call as the member, and returns the structured content.
+    pub async fn done(&self, tool: &str, arguments: Value) -> Value {
+        let (_, result) = self.confirmed(tool, &arguments).await;
+        assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+        result["structuredContent"].clone()
+    }
+
     /// Calls a tool that must be refused, and returns what it says.
     #[track_caller]
     pub fn refused(&self, tool: &str, arguments: Value) -> impl Future<Output = String> {

@@ -163,7 +163,7 @@ static TOOLS: &[Tool] = &[
 
 /// Creates a role with the title in the arguments, after a confirmation.
 async fn create_role(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let question = Question { summary: "Create a role.".to_owned(), action: String::new() };
+    let question = Question::plain("Create a role.");
     let title = request.arguments().get("title").cloned().unwrap_or_default();
     let fields = [("title".to_owned(), title)].into_iter().collect();
     let call = request.call(None, fields)?;

@@ -6,8 +6,9 @@ use askama::Template;
 use jiff::SignedDuration;
 use shared::clock::later;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Mode, Tenant};
-use shared::store::Confirmation;
+use shared::id::Id;
+use shared::model::{AuditAction, AuditTarget, AuditTargetKind, Mode, Tenant};
+use shared::store::{Confirmation, MaybeErased};
 
 use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
@@ -24,6 +25,8 @@ struct ConfirmationPage<'p> {
     layout: Layout<'p>,
     call: &'p str,
     confirmation: &'p Confirmation,
+    /// The name of the candidate whom the call is about.
+    candidate: Option<String>,
     mode: Mode,
     until: Time,
     /// Whether this member may confirm the call.
@@ -33,14 +36,28 @@ struct ConfirmationPage<'p> {
 /// Shows what the assistant wants to do.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, confirmation) = find(&request).await?;
+    let candidate = match confirmation.candidate() {
+        Some(id) => candidate_name(&request, tenant, id).await?,
+        None => None,
+    };
     Reply::page(&ConfirmationPage {
         layout: Layout::of(&request, Section::ConnectedApps),
         call: request.context.path_parameter("call"),
+        candidate,
         mode: tenant.mode,
         until: dates::zone(&request).minute(confirmation.until),
         is_allowed: confirmation.may_be_confirmed_by(request.member().id),
         confirmation: &confirmation,
     })
+}
+
+/// The name in the candidate's record, unless the candidate was erased. The audit log has the read.
+async fn candidate_name(request: &MemberRequest, tenant: Tenant, id: Id) -> Result<Option<String>, Error> {
+    let store = request.context.store();
+    let Some(MaybeErased::Present(record)) = store.find_candidate(tenant, id).await? else { return Ok(None) };
+    let target = AuditTarget::of(AuditTargetKind::Candidate, id);
+    store.record(tenant, AuditAction::CandidateRead, Some(target), None).await?;
+    Ok(Some(record.candidate.profile.name.as_str().to_owned()))
 }
 
 /// Stores the member's decision. The assistant then repeats the call.

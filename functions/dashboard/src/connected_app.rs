@@ -92,5 +92,7 @@ const fn words(outcome: ToolOutcome) -> &'static str {
         ToolOutcome::Done => "done",
         ToolOutcome::Rejected => "rejected",
         ToolOutcome::Asked => "asked for a confirmation",
+        ToolOutcome::Confirmed => "confirmed in the app",
+        ToolOutcome::Refused => "refused in the app",
     }
 }

@@ -24,6 +24,8 @@ struct ConnectedAppsPage<'p> {
     /// Whether the member may lift this.
     can_lift: bool,
     base_url: &'p str,
+    /// Whether the member may change the rule for confirmations.
+    is_owner: bool,
 }
 
 struct AppRow<'p> {
@@ -78,6 +80,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         narrowed: narrowed.collect(),
         can_lift: request.member().role == MemberRole::Owner,
         base_url: request.context.base_url(),
+        is_owner: request.member().role == MemberRole::Owner,
     })
 }
 

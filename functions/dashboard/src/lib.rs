@@ -19,6 +19,7 @@ mod career_page;
 mod channels;
 mod chart;
 mod confirm;
+mod confirmation_rule;
 mod confirmations;
 mod connected_app;
 mod connected_apps;
@@ -81,7 +82,7 @@ pub fn roles() -> Vec<Route> {
     ]
 }
 
-/// The pages of candidates and voice screens, in `dashboard_candidates`.
+/// The pages of candidates and voice screens, and of what assistants want to do, in `dashboard_candidates`.
 pub fn candidates() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
@@ -132,6 +133,8 @@ pub fn candidates() -> Vec<Route> {
         Route::member("POST /dashboard/candidates/{id}/erase", Owner, personal_data::erase),
         Route::member("GET /dashboard/candidates/{id}/legal-hold", Owner, personal_data::ask_to_hold),
         Route::member("POST /dashboard/candidates/{id}/legal-hold", Owner, personal_data::hold),
+        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
+        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
     ]
 }
 
@@ -253,7 +256,7 @@ fn shared_settings() -> Vec<Route> {
     ]
 }
 
-/// What connected applications do, for [`settings`].
+/// What connected applications may do, and where it is confirmed, for [`settings`].
 fn assistants() -> Vec<Route> {
     vec![
         Route::member(
@@ -271,8 +274,12 @@ fn assistants() -> Vec<Route> {
             Owner,
             connected_apps::lift_narrowing,
         ),
-        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
-        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
+        Route::member("GET /dashboard/settings/integrations/confirmations", Owner, confirmation_rule::show),
+        Route::member(
+            "POST /dashboard/settings/integrations/confirmations",
+            MemberAccess::fresh(Owner, confirmation_rule::PATH),
+            confirmation_rule::change,
+        ),
     ]
 }
 

@@ -66,6 +66,8 @@ messages! {
         WebhookReplaying = "webhook-replaying": "The replay begins within a minute. New events are sent first.",
         /// A delivery is due again.
         WebhookRedelivering = "webhook-redelivering": "The event is sent again within a minute. Reload this page to see the answer.",
+        /// The rule for confirmations was changed.
+        ConfirmationRuleSaved = "confirmation-rule-saved": "Rule for confirmations saved.",
         /// A call of an assistant was confirmed.
         CallConfirmed = "call-confirmed": "Confirmed. Tell the assistant to repeat the call.",
         /// A call of an assistant was refused.

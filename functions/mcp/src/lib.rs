@@ -1,11 +1,12 @@
 //! MCP: a Model Context Protocol server, with which assistants do the hiring team's work.
 //!
 //! One message, one JSON answer: no sessions and no streams. `rpc` has the messages, `era` the differences between the protocol's
-//! revisions, `server` the answers, and `confirmation` the questions to members. `tools`, `prompts` and `resources` say
+//! revisions, `server` the answers, `confirmation` the questions to members, and `facts` what they show. `tools`, `prompts` and `resources` say
 //! what there is to call and to read.
 
 mod confirmation;
 pub mod era;
+mod facts;
 mod failure;
 pub mod prompts;
 pub mod request;

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use shared::clock::{Timestamp, later};
 use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput};
 use shared::id::Id;
-use shared::model::{Actor, Organization, Scopes, Tenant};
+use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
 use shared::secret::Secret;
-use shared::store::StoreError;
+use shared::store::{Fact, StoreError};
 use shared::token_encryption::EncryptedToken;
 
 use crate::era::Client;
@@ -31,11 +31,22 @@ pub struct McpRequest {
 
 /// The question whether a call of a handler may happen.
 pub struct Question {
-    /// What happens, without any text of a stranger.
+    /// What happens, without any text that somebody wrote.
     pub summary: String,
+    /// What the member also reads, such as a text that will be public. The arguments of the call are part of it in any case.
+    pub facts: Vec<Fact>,
+    /// The candidate whom the call is about, with the name.
+    pub candidate: Option<(Id, String)>,
     /// Everything that the confirmation holds for and that can change meanwhile, such as the stage that the application
     /// is in now. The tool and its arguments are part of it in any case.
-    pub action: String,
+    pub state: String,
+}
+
+impl Question {
+    /// A question that shows nothing but what the call says.
+    pub fn plain(summary: impl Into<String>) -> Self {
+        Self { summary: summary.into(), facts: Vec::new(), candidate: None, state: String::new() }
+    }
 }
 
 /// A state that the client carries, with its end.
@@ -160,7 +171,7 @@ impl McpRequest {
         if let Some(reply) = self.find_reply(&call).await? {
             return Ok(reply);
         }
-        let confirmed = Some(self.confirm(&question).await?);
+        let confirmed = Some(self.confirm(question).await?);
         self.carry_out(HandlerCall { confirmed, ..call }, handler).await
     }
 
@@ -168,6 +179,11 @@ impl McpRequest {
     pub async fn find_reply(&self, call: &HandlerCall) -> Result<Option<Value>, ToolError> {
         let reply = self.request.find_reply(call.clone()).await?;
         Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
+    }
+
+    /// Records that the caller reads a candidate's name.
+    pub(crate) async fn record_reading(&self, candidate: Id) -> Result<(), Error> {
+        self.request.record_reading(AuditAction::CandidateRead, candidate).await
     }
 
     fn idempotency_key(&self) -> Result<Option<String>, ToolError> {

@@ -9,17 +9,17 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Analysis, ApplicationForm, Audience, CandidateRecord, Client, Code, ConsentPurpose,
-    Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress, EventType, GateHash, Grant,
-    Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen,
-    Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, Role, RoleContent, Scopes,
-    Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission,
+    Actor, ActorKind, Analysis, ApplicationForm, Audience, AuditTarget, AuditTargetKind, CandidateRecord,
+    Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress,
+    EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note,
+    OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, Role, RoleContent,
+    Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission,
     SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint,
     WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::{Confirmation, MaybeErased, Store, Transaction};
+use shared::store::{Confirmation, Fact, MaybeErased, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 
 use crate::demo::{self, DEMOS, SEALING_KEYS};
@@ -411,6 +411,8 @@ impl EventFixtures<'_> {
         let question = Confirmation {
             tool: "move_candidate".to_owned(),
             summary: "Reject a candidate.".to_owned(),
+            facts: vec![Fact { label: "Reason".to_owned(), text: "Recorded".to_owned() }],
+            target: Some(AuditTarget::of(AuditTargetKind::Candidate, id(3)?)),
             actor: Actor { kind: ActorKind::App, id: Some(id(51)?), name: "Recorded".to_owned() },
             member: None,
             confirmed_by: None,

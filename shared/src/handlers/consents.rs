@@ -1,8 +1,8 @@
 //! Consents of candidates.
 
 use super::responses::consent::Consent;
-use crate::http::{Added, ApiRequest, Error, Reply, Visible, input};
 use crate::clock::Timestamp;
+use crate::http::{Added, ApiRequest, Error, Reply, Visible, input};
 use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
 use crate::services::Author;
 

@@ -16,7 +16,7 @@ input! {
         /// The content of the posting. A missing `title` or `public_description` follows the role.
         pub job_posting: object PostingContent,
         /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
-        publish: optional bool = true,
+        pub publish: optional bool = true,
     }
 }
 

@@ -17,15 +17,20 @@ input! {
 
 /// An action that changes a role's status.
 #[derive(Clone, Copy)]
-enum Action {
+pub enum Action {
+    /// A draft becomes open.
     Publish,
+    /// An open role is paused.
     Pause,
+    /// A paused role becomes open.
     Resume,
+    /// A closed role becomes a draft.
     Reopen,
 }
 
 impl Action {
-    fn apply(self, role: &model::Role, now: Timestamp) -> Result<model::Role, Error> {
+    /// The role after the action. Fails if its status does not allow the action.
+    pub fn apply(self, role: &model::Role, now: Timestamp) -> Result<model::Role, Error> {
         let changed = match self {
             Self::Publish => role.clone().publish(now),
             Self::Pause => role.clone().pause(now),

@@ -211,9 +211,9 @@ async fn admit(
     let shard = context.random().below(u64::MAX);
     let presented = credential.presented();
     let (tenant, holder) = (presented.tenant, presented.holder);
-    let cost = match audience {
-        Audience::Api => 1,
-        Audience::Mcp => rpc::cost(context.body()),
+    let cost = match resource {
+        Resource::Api => 1,
+        Resource::Mcp => rpc::cost(context.body()),
     };
     let verdict = context.store().admit(&presented, cost, now, shard);
     let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));

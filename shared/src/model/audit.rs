@@ -134,6 +134,8 @@ audit_actions! {
     SubmissionRead = "submission.read": "read an application form of candidate", "Application form read",
     /// Suspect application forms were discarded.
     SuspectFormsDiscarded = "suspect_forms.discarded": "discarded suspect application forms", "Suspect forms discarded",
+    /// A member confirmed or refused a call of an assistant; the entry names the tool and the decision.
+    ConfirmationDecided = "confirmation.decided": "decided on an assistant's call about", "Decision on an assistant's call",
 }
 
 string_enum! {
@@ -231,6 +233,10 @@ string_enum! {
         Rejected = "rejected",
         /// The call waits for a member's confirmation.
         Asked = "asked",
+        /// A member confirmed the call.
+        Confirmed = "confirmed",
+        /// A member refused the call.
+        Refused = "refused",
     }
 }
 
@@ -260,7 +266,7 @@ pub struct AuditEntry {
     pub shown: Option<u64>,
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address.
     pub network: Option<String>,
-    /// The call, if an assistant called a tool.
+    /// The call, if an assistant called a tool or a member decided on a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolCall>,
 }

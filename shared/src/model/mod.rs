@@ -112,7 +112,8 @@ pub use note::{Note, NoteText};
 pub use offered::{Offered, OfferedConsent};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{
-    Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Scope, Scopes, Tenant,
+    ConfirmationRule, Mode, NamedOrganization, Organization, OrganizationSettings, Plan, Scope, Scopes,
+    Tenant,
 };
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index_form::IndexForm;
 use super::string_enum::string_enum;
-use super::{Country, Email, MemberRole, Slug, Text, TimeZoneName};
+use super::{ActorKind, Country, Email, MemberRole, Slug, Text, TimeZoneName};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -79,8 +79,36 @@ pub struct OrganizationSettings {
     /// The e-mail address that candidates can write to about their data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_email: Option<Email>,
+    /// Where members confirm what assistants do.
+    #[serde(skip_serializing_if = "ConfirmationRule::is_default")]
+    pub confirmations: ConfirmationRule,
     /// The version, which grows with every write; 0 before the first one.
     pub version: u64,
+}
+
+/// Where members confirm what assistants do. The page of the dashboard is always possible, and shows most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConfirmationRule {
+    /// Connected applications may ask the member themselves.
+    pub apps_may_ask: bool,
+    /// Programs with an API key must use the page.
+    pub keys_use_page: bool,
+}
+
+impl ConfirmationRule {
+    /// Whether this holder of a credential must use the page.
+    pub fn requires_page(self, caller: ActorKind) -> bool {
+        match caller {
+            ActorKind::App => !self.apps_may_ask,
+            _ => self.keys_use_page,
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl OrganizationSettings {
@@ -91,8 +119,18 @@ impl OrganizationSettings {
         time_zone: TimeZoneName,
         contact_email: Option<Email>,
     ) -> Option<Self> {
-        let same = Self { country, time_zone, contact_email, version: self.version };
-        (same != *self).then(|| Self { version: self.version + 1, ..same })
+        let changed = Self { country, time_zone, contact_email, ..self.clone() };
+        changed.unless_same(self)
+    }
+
+    /// The next version, with another rule for confirmations. Returns `None` if the rule stays the same.
+    pub fn with_confirmations(&self, confirmations: ConfirmationRule) -> Option<Self> {
+        let changed = Self { confirmations, ..self.clone() };
+        changed.unless_same(self)
+    }
+
+    fn unless_same(self, before: &Self) -> Option<Self> {
+        (self != *before).then(|| Self { version: before.version + 1, ..self })
     }
 }
 

@@ -81,7 +81,7 @@ macro_rules! rows {
             /// note about a candidate
             note: Note, "{tenant}#CANDIDATE_NOTE#{candidate:016}"(tenant: Tenant, candidate: Id) as notes, "{id:016}"(id: Id),
                 of Candidate;
-            /// trace: leads from a candidate to a receipt or an expected upload, which identify it
+            /// trace: leads from a candidate to a receipt, an expected upload or a question of an assistant, which identify it
             trace: Trace, "{tenant}#CANDIDATE_TRACE#{candidate:016}"(tenant: Tenant, candidate: Id) as traces,
                 "{target}"(target: String), of Candidate;
             /// candidate whose erasure is not finished

@@ -1,13 +1,14 @@
 //! Confirmations: what an assistant may do only after a member has confirmed it, and only once.
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::{Store, StoreError, Transaction, item};
-use crate::clock::Timestamp;
+use super::{CommitError, Store, StoreError, Transaction, item};
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
-use crate::model::{Actor, Tenant};
+use crate::model::{Actor, AuditTarget, AuditTargetKind, Tenant, ToolCall, ToolOutcome};
 
 /// A call that waits for a member's confirmation, or has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,12 @@ pub struct Confirmation {
     pub tool: String,
     /// What will happen, without any text of a stranger.
     pub summary: String,
+    /// What the call says, and what will be public. Whatever the assistant obeys may have written it.
+    #[serde(default)]
+    pub facts: Vec<Fact>,
+    /// The record that the call is about.
+    #[serde(default)]
+    pub target: Option<AuditTarget>,
     /// Whose call it is.
     pub actor: Actor,
     /// The only member who may confirm the call: the one who connected the application. `None` lets any member do it.
@@ -28,6 +35,15 @@ pub struct Confirmation {
     pub version: u64,
 }
 
+/// Something that a member reads before deciding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is.
+    pub label: String,
+    /// The text.
+    pub text: String,
+}
+
 /// Proof that a member has confirmed a call. The transaction that carries out the call uses it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmed {
@@ -38,14 +54,25 @@ pub enum Confirmed {
         /// The version.
         version: u64,
     },
-    /// In the client, by an answer to the question with this identifier.
-    InClient {
-        /// The identifier of the question.
-        question: String,
-        /// When the question ends.
-        until: Timestamp,
-    },
+    /// In the client, by an answer to a question.
+    InClient(AnsweredQuestion),
 }
+
+/// A question that a client has shown to a member, with an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnsweredQuestion {
+    /// The identifier of the question.
+    pub id: String,
+    /// When the question ends.
+    pub until: Timestamp,
+    /// The name of the tool.
+    pub tool: &'static str,
+    /// The record that the call is about.
+    pub target: Option<AuditTarget>,
+}
+
+/// The time for which a trace outlives the end of a question: that in which a confirmed call must be repeated.
+const TRACE_KEPT: SignedDuration = SignedDuration::from_mins(15);
 
 impl Confirmation {
     /// Whether this member may confirm the call.
@@ -58,10 +85,33 @@ impl Confirmation {
     pub fn confirmed(self, member: Id, until: Timestamp) -> Self {
         Self { confirmed_by: Some(member), until, version: self.version + 1, ..self }
     }
+
+    /// The candidate whom the call is about, if it is about one.
+    pub fn candidate(&self) -> Option<Id> {
+        self.target.filter(|target| target.kind == AuditTargetKind::Candidate).and_then(|target| target.id)
+    }
+
+    fn decision(&self, outcome: ToolOutcome) -> ToolCall {
+        ToolCall { name: self.tool.clone(), outcome }
+    }
 }
 
 impl Transaction {
-    /// Replaces a confirmation. Fails if it has changed or was used since it was read.
+    /// Stores the question whether the call with this hash may be carried out. What it says may identify the candidate, so an
+    /// erasure must find it.
+    fn put_confirmation(&mut self, hash: &str, confirmation: &Confirmation) -> Result<(), StoreError> {
+        let mut item = item::write(confirmation, keys::confirmation(self.tenant, hash), None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(confirmation.until.as_second()));
+        self.put(item)?;
+        match confirmation.candidate() {
+            Some(candidate) => {
+                self.put_confirmation_trace(candidate, hash, later(confirmation.until, TRACE_KEPT))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Stores that a member has confirmed a call. Fails if its question has changed or was used since it was read.
     pub fn replace_confirmation(
         &mut self,
         hash: &str,
@@ -72,12 +122,15 @@ impl Transaction {
         let before = item::write(before, key.clone(), None)?;
         let mut after_item = item::write(after, key, None)?;
         after_item.insert(EXPIRES_AT.to_owned(), number(after.until.as_second()));
-        self.replace(&before, &after_item)
+        self.replace(&before, &after_item)?;
+        self.audit_decision(after.target, after.decision(ToolOutcome::Confirmed));
+        Ok(())
     }
 
     /// Deletes the question, because a member has refused it.
     pub fn delete_confirmation(&mut self, hash: &str, confirmation: &Confirmation) {
         self.delete_version(keys::confirmation(self.tenant, hash), confirmation.version);
+        self.audit_decision(confirmation.target, confirmation.decision(ToolOutcome::Refused));
     }
 
     /// Uses up a confirmation. Fails if it was used before.
@@ -86,12 +139,21 @@ impl Transaction {
             Confirmed::OnPage { hash, version } => {
                 self.delete_version(keys::confirmation(self.tenant, hash), *version);
             }
-            Confirmed::InClient { question, until } => {
-                let mut item = keys::used_confirmation(self.tenant, question).attributes();
-                item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));
-                self.insert(item);
-            }
+            Confirmed::InClient(question) => self.use_question(question, ToolOutcome::Confirmed),
         }
+    }
+
+    /// Uses up a question, because a member has refused it in the client. Fails if it was answered before.
+    pub fn refuse_question(&mut self, question: &AnsweredQuestion) {
+        self.use_question(question, ToolOutcome::Refused);
+    }
+
+    fn use_question(&mut self, question: &AnsweredQuestion, outcome: ToolOutcome) {
+        let AnsweredQuestion { id, until, tool, target } = question;
+        let mut item = keys::used_confirmation(self.tenant, id).attributes();
+        item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));
+        self.insert(item);
+        self.audit_decision(*target, ToolCall { name: (*tool).to_owned(), outcome });
     }
 }
 
@@ -114,10 +176,10 @@ impl Store {
         tenant: Tenant,
         hash: &str,
         confirmation: &Confirmation,
-    ) -> Result<(), StoreError> {
-        let mut item = item::write(confirmation, keys::confirmation(tenant, hash), None)?;
-        item.insert(EXPIRES_AT.to_owned(), number(confirmation.until.as_second()));
-        self.put_item(item).await
+    ) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(tenant);
+        transaction.put_confirmation(hash, confirmation)?;
+        self.commit(transaction).await
     }
 
     /// Whether the answer to a question was used.

@@ -43,6 +43,8 @@ pub(super) enum Trace {
     Receipt { route: String, idempotency_key: String },
     /// An expected upload.
     Upload(UploadTrace),
+    /// A question about a call of an assistant.
+    Confirmation { hash: String },
 }
 
 impl Trace {
@@ -51,6 +53,7 @@ impl Trace {
         match self {
             Self::Receipt { route, idempotency_key } => keys::receipt(tenant, idempotency_key, route),
             Self::Upload(upload) => keys::upload(tenant, &upload.hash),
+            Self::Confirmation { hash } => keys::confirmation(tenant, hash),
         }
     }
 }
@@ -108,6 +111,16 @@ impl Transaction {
         let key = keys::receipt_trace(self.tenant, candidate, &route, &idempotency_key);
         let trace = Trace::Receipt { route, idempotency_key };
         self.put_trace(&trace, key, Some(slot.expires_at.as_second()))
+    }
+
+    pub(super) fn put_confirmation_trace(
+        &mut self,
+        candidate: Id,
+        hash: &str,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        let key = keys::confirmation_trace(self.tenant, candidate, hash);
+        self.put_trace(&Trace::Confirmation { hash: hash.to_owned() }, key, Some(until.as_second()))
     }
 
     pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
@@ -254,6 +267,12 @@ impl Store {
                         let receipt = target.map(item::read::<Receipt>).transpose()?;
                         if receipt.is_some_and(|receipt| receipt.candidate == Some(candidate)) {
                             transaction.empty_receipt(key, candidate);
+                        }
+                    }
+                    Trace::Confirmation { hash } => {
+                        transaction.delete(keys::confirmation_trace(tenant, candidate, &hash));
+                        if target.is_some() {
+                            transaction.delete(key);
                         }
                     }
                     Trace::Upload(upload) => {

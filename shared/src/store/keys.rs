@@ -233,6 +233,10 @@ pub(super) fn receipt_trace(tenant: Tenant, candidate: Id, route: &str, idempote
     trace(tenant, candidate, format!("RECEIPT#{route}#{idempotency_key}"))
 }
 
+pub(super) fn confirmation_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
+    trace(tenant, candidate, format!("CONFIRMATION#{hash}"))
+}
+
 pub(super) fn upload_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
     trace(tenant, candidate, format!("UPLOAD#{hash}"))
 }

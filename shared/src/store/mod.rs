@@ -79,7 +79,7 @@ pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
 pub use chart::{Kind, Owner};
-pub use confirmations::{Confirmation, Confirmed};
+pub use confirmations::{AnsweredQuestion, Confirmation, Confirmed, Fact};
 pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
 pub use erasures::UploadTrace;

@@ -112,8 +112,14 @@ impl Transaction {
             )?,
             _ => self.replace(&item(before)?, &item(after)?)?,
         }
-        self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Organization)));
+        let target = if before.confirmations == after.confirmations {
+            AuditTargetKind::Organization
+        } else {
+            AuditTargetKind::ConfirmationRule
+        };
+        self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(target)));
         let changed = names([
+            ("confirmations", before.confirmations != after.confirmations),
             ("country", before.country != after.country),
             ("time_zone", before.time_zone != after.time_zone),
             ("contact_email", before.contact_email != after.contact_email),

@@ -23,7 +23,7 @@ use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
-use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant};
+use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant, ToolCall};
 use crate::token_encryption::EncryptedToken;
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
@@ -168,6 +168,14 @@ struct Action {
     values: Vec<(&'static str, AttributeValue)>,
 }
 
+/// What an entry of the audit log says about a transaction.
+#[derive(Clone, Debug)]
+struct Act {
+    action: AuditAction,
+    target: Option<AuditTarget>,
+    tool: Option<ToolCall>,
+}
+
 /// Writes of one tenant that are committed together.
 #[derive(Clone, Debug)]
 pub struct Transaction {
@@ -176,7 +184,7 @@ pub struct Transaction {
     pub(super) candidate: Option<Id>,
     actions: Vec<Action>,
     /// What the audit log says about the transaction.
-    acts: Vec<(AuditAction, Option<AuditTarget>)>,
+    acts: Vec<Act>,
     /// What the change feed says about the transaction.
     changes: Vec<Recorded>,
     /// The positions of the actions whose items keep the time of the transaction.
@@ -232,7 +240,12 @@ impl Transaction {
 
     /// Records an act in the audit log. The commit adds who did it, from where and when.
     pub(super) fn audit(&mut self, action: AuditAction, target: Option<AuditTarget>) {
-        self.acts.push((action, target));
+        self.acts.push(Act { action, target, tool: None });
+    }
+
+    /// Records in the audit log what a member decided about a call of a tool.
+    pub(super) fn audit_decision(&mut self, target: Option<AuditTarget>, call: ToolCall) {
+        self.acts.push(Act { action: AuditAction::ConfirmationDecided, target, tool: Some(call) });
     }
 
     /// Records changes by the last action. Its item keeps the time of the transaction.
@@ -653,13 +666,13 @@ impl Store {
     async fn commit_with_entries(
         &self,
         mut transaction: Transaction,
-        acts: &[(AuditAction, Option<AuditTarget>)],
+        acts: &[Act],
         changes: &[Recorded],
         after: i64,
     ) -> Result<(), Refusal> {
         self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
-        for (action, target) in acts {
-            let entry = self.audit_item(transaction.tenant, *action, *target, None, None);
+        for Act { action, target, tool } in acts {
+            let entry = self.audit_item(transaction.tenant, *action, *target, None, tool.clone());
             if let Some(entry) = entry.map_err(CommitError::from)? {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }

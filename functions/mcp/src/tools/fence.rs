@@ -35,7 +35,7 @@ pub(super) fn clean(value: Value, max: usize) -> Value {
 }
 
 /// The same text without invisible characters, and with at most `max` characters.
-pub(super) fn clean_text(text: &str, max: usize) -> String {
+pub(crate) fn clean_text(text: &str, max: usize) -> String {
     let mut visible = text.chars().filter(|c| !is_invisible(*c));
     let mut kept: String = visible.by_ref().take(max).collect();
     if visible.next().is_some() {

@@ -11,6 +11,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::facts::fact;
 use crate::request::{McpRequest, Question};
 
 /// The tool.
@@ -62,7 +63,12 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let when = scheduled_at.map_or_else(|| "now".to_owned(), |at| format!("at {at}"));
     let stage = record.candidate.stage.as_str();
     let summary = format!("Call candidate {candidate_id} for a voice screen for role {role_id}, {when}.");
-    let question = Question { summary, action: format!("in stage {stage}") };
+    let question = Question {
+        summary,
+        facts: vec![fact("role", role.content.title.as_str())],
+        candidate: Some((candidate_id, record.candidate.profile.name.as_str().to_owned())),
+        state: format!("in stage {stage}"),
+    };
     Ok(show(&request.carry_out_confirmed(question, call, screens::invite_screen).await?))
 }
 

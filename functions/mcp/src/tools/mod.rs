@@ -4,7 +4,7 @@ mod add_candidate;
 mod add_note;
 mod arguments;
 mod budget;
-mod fence;
+pub(crate) mod fence;
 pub(crate) mod get_candidate;
 mod get_screen;
 mod invite_to_screen;

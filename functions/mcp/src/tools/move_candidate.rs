@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use shared::handlers::moves::{self, OpenStage};
 use shared::http::{Error, input};
 use shared::id::Id;
-use shared::model::{ApplicationStatus, CandidateRecord, Notes, Reason, Scope};
+use shared::model::{Application, ApplicationStatus, CandidateRecord, Notes, Reason, Scope};
 use shared::string_enum;
 
 use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::facts::fact;
 use crate::request::{McpRequest, Question};
 
 /// The tool.
@@ -94,10 +95,9 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         Action::Advance => request.carry_out(call, moves::advance).await?,
         Action::Unreject => request.carry_out(call, moves::unreject).await?,
         Action::Reject | Action::Hire => {
-            let affected = affected(request, id, role_id).await?;
-            let verb = if action == Action::Hire { "Hire" } else { "Reject" };
-            let summary = format!("{verb} candidate {id}: {affected}.");
-            let question = Question { summary, action: affected };
+            let found = request.context().store().find_candidate(request.tenant(), id).await;
+            let record: CandidateRecord = Error::unless_missing(found.map_err(Error::from)?)?;
+            let question = question(&record, action, role_id);
             if action == Action::Hire {
                 request.carry_out_confirmed(question, call, moves::hire).await?
             } else {
@@ -108,21 +108,27 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     Ok(ToolResult::structured(show(&moved)))
 }
 
-/// The applications that a rejection or a hire is about, with their stages.
-async fn affected(request: &McpRequest, id: Id, role_id: Option<Id>) -> Result<String, ToolError> {
-    let found = request.context().store().find_candidate(request.tenant(), id).await;
-    let record: CandidateRecord = Error::unless_missing(found.map_err(Error::from)?)?;
+/// The question whether a candidate is to be rejected or hired: for which applications, in which stages.
+fn question(record: &CandidateRecord, action: Action, role_id: Option<Id>) -> Question {
+    let candidate = &record.candidate;
     let is_affected =
         |role: Id, status| role_id.map_or(status == ApplicationStatus::Active, |named| named == role);
     let affected = record.applications.iter().filter(|one| is_affected(one.role.id, one.status()));
-    let affected: Vec<_> = affected
-        .map(|one| format!("application for role {} in stage {}", one.role.id, one.stage.as_str()))
-        .collect();
-    Ok(if affected.is_empty() {
-        format!("no application, in stage {}", record.candidate.stage.as_str())
+    let affected: Vec<_> = affected.collect();
+    let words =
+        |one: &&Application| format!("application for role {} in stage {}", one.role.id, one.stage.as_str());
+    let state = if affected.is_empty() {
+        format!("no application, in stage {}", candidate.stage.as_str())
     } else {
-        affected.join(", ")
-    })
+        affected.iter().map(words).collect::<Vec<_>>().join(", ")
+    };
+    let verb = if action == Action::Hire { "Hire" } else { "Reject" };
+    Question {
+        summary: format!("{verb} candidate {}: {state}.", candidate.id),
+        facts: affected.iter().map(|one| fact("role", one.role.title.as_str())).collect(),
+        candidate: Some((candidate.id, candidate.profile.name.as_str().to_owned())),
+        state,
+    }
 }
 
 fn show(moved: &Value) -> Value {

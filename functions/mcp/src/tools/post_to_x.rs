@@ -10,6 +10,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, clean_text, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::facts::fact;
 use crate::request::{McpRequest, Question};
 
 /// The tool.
@@ -54,7 +55,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let text = clean_text(&text, 500);
-    let question = Question { summary: format!("Post this to X: {text}"), action: text };
+    let summary = format!("Post job posting {job_posting_id} to X.");
+    let question = Question { facts: vec![fact("text", &text)], state: text, ..Question::plain(summary) };
     Ok(show(&request.carry_out_confirmed(question, call, x_posts::post_job).await?))
 }
 

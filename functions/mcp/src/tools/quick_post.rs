@@ -9,14 +9,14 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::McpRequest;
+use crate::request::{McpRequest, Question};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
     name: "quick_post",
     title: "Post a job",
-    description: "Creates a role and its job posting, and publishes both on the career page at once. Not for a role that \
-                  exists (set_role_status), nor for X (post_to_x).",
+    description: "Creates a role and its job posting, and publishes both on the career page. A member confirms it, unless \
+                  publish is false. Not for a role that exists (set_role_status), nor for X (post_to_x).",
     annotations: Annotations { read_only: false, destructive: false, idempotent: false, open_world: true },
     scopes: &[Scope::RolesWrite],
     input: || {
@@ -44,15 +44,21 @@ pub(super) const TOOL: Tool = Tool {
 
 input! {
     struct Arguments {
-        _post: part QuickPost,
+        post: part QuickPost,
         _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { .. } = read(request)?;
+    let Arguments { post, .. } = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
-    let posted = request.carry_out(call, quick_post::create).await?;
+    let posted = if post.publish {
+        let question =
+            Question::plain("Create a role with a job posting, and publish both on the career page.");
+        request.carry_out_confirmed(question, call, quick_post::create).await?
+    } else {
+        request.carry_out(call, quick_post::create).await?
+    };
     let (role, posting) = (&posted["role"], &posted["job_posting"]);
     let mut shown = trusted(posting, &["published", "public_url"]);
     shown.extend(trusted(role, &["status"]));

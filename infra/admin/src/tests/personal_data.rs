@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{Actor, ActorKind, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
 use shared::providers::bucket::Bucket;
-use shared::store::{Confirmation, Confirmed, KINDS, Transaction};
+use shared::store::{AnsweredQuestion, Confirmation, Confirmed, KINDS, Transaction};
 
 use super::TestAdmin;
 
@@ -91,6 +91,8 @@ async fn confirm(api: &TestApi, tenant: Tenant) {
     let question = Confirmation {
         tool: "post_to_x".to_owned(),
         summary: "Post to X.".to_owned(),
+        facts: Vec::new(),
+        target: None,
         actor: Actor { kind: ActorKind::App, id: Id::new(1), name: "App".to_owned() },
         member: None,
         confirmed_by: None,
@@ -99,7 +101,8 @@ async fn confirm(api: &TestApi, tenant: Tenant) {
     };
     api.store().put_confirmation(tenant, CALL, &question).await.unwrap();
     let mut transaction = Transaction::new(tenant);
-    transaction.use_confirmation(&Confirmed::InClient { question: "question".to_owned(), until });
+    let question = AnsweredQuestion { id: "question".to_owned(), until, tool: "post_to_x", target: None };
+    transaction.use_confirmation(&Confirmed::InClient(question));
     api.store().commit(transaction).await.unwrap();
 }
 

@@ -4,8 +4,8 @@ use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::Personal;
 use crate::clock::Timestamp;
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{self, ApplicationStatus, ConsentPurpose, Phone, Reason, Source, Stage, Title};
 

@@ -7,8 +7,8 @@ use super::application::Application;
 use super::consent::Consent;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
-use crate::http::Personal;
 use crate::clock::Timestamp;
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{
     self, ConsentPurpose, Email, ExternalId, LegalHold, Name, Phone, Profile, Source, Stage, Tags,

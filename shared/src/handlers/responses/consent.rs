@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::Personal;
 use crate::clock::Timestamp;
+use crate::http::Personal;
 use crate::id::Id;
 use crate::model::{self, Actor, ConsentPurpose, ConsentWording};
 

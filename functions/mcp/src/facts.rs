@@ -1,0 +1,66 @@
+//! What a member reads before a confirmation.
+
+use serde_json::{Map, Value};
+use shared::store::Fact;
+
+use crate::tools::fence::clean_text;
+
+/// The arguments that a question says in other words, or that change nothing.
+const SAID: [&str; 7] = [
+    "candidate_id",
+    "screen_id",
+    "role_id",
+    "job_posting_id",
+    "action",
+    "idempotency_key",
+    "response_format",
+];
+
+/// Everything that the arguments of a call say.
+pub(crate) fn of_arguments(arguments: &Map<String, Value>) -> Vec<Fact> {
+    let said = |(name, _): &(&String, &Value)| SAID.contains(&name.as_str());
+    let mut facts = of(arguments.iter().filter(|argument| !said(argument)));
+    let emptied = arguments.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
+    let emptied: Vec<_> = emptied.collect();
+    if !emptied.is_empty() {
+        facts.push(fact("emptied", &emptied.join(", ")));
+    }
+    facts
+}
+
+/// Everything that the fields of an object say. A field of an object in it is called by both names.
+pub(crate) fn of<'f>(fields: impl Iterator<Item = (&'f String, &'f Value)>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for (name, value) in fields {
+        add(name, value, &mut facts);
+    }
+    facts
+}
+
+/// A text with its label.
+pub(crate) fn fact(name: &str, text: &str) -> Fact {
+    let words = name.replace(['_', '.'], " ");
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    Fact { label: first.into_iter().chain(letters).collect(), text: clean_text(text, usize::MAX) }
+}
+
+fn add(name: &str, value: &Value, facts: &mut Vec<Fact>) {
+    let text = match value {
+        Value::Null => return,
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                add(&format!("{name}.{field}"), value, facts);
+            }
+            return;
+        }
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items =
+                items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+            items.collect::<Vec<_>>().join(", ")
+        }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    };
+    facts.push(fact(name, &text));
+}
