@@ -40,6 +40,12 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(millisecond).map(Self::from)
     }
 
+    /// The time, cut to a whole second.
+    #[must_use]
+    pub fn to_second(self) -> Self {
+        Self::from_second(self.as_second()).unwrap_or(self)
+    }
+
     /// The seconds since the beginning of 1970.
     pub fn as_second(self) -> i64 {
         self.0.as_second()

@@ -187,7 +187,7 @@ async fn a_sitemap_contains_the_last_modified_time_of_each_page() {
         (&other.posting_path(), json!({ "title": "Not this one" }), false),
     ] {
         minute += 1;
-        let now = format!("2026-11-20T09:{minute}:00Z");
+        let now = format!("2026-11-20T09:{minute}:00.000Z");
         api.clock.set(&now);
         let before = read(&api, &vacancy.path()).await.expect(200).header("etag").to_owned();
         let status = api.patch(path, change.clone()).await.status;

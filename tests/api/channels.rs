@@ -197,7 +197,7 @@ fn case(response: FakeResponse, status: &'static str, is_conclusive: bool, detai
 
 /// Sets the clock to this many hours after the start, and returns the time.
 fn set_hour(api: &TestApi, hour: usize) -> String {
-    let time = format!("2026-11-{:02}T{:02}:30:00Z", 20 + (9 + hour) / 24, (9 + hour) % 24);
+    let time = format!("2026-11-{:02}T{:02}:30:00.000Z", 20 + (9 + hour) / 24, (9 + hour) % 24);
     api.clock.set(&time);
     time
 }

@@ -44,7 +44,7 @@ async fn typical_requests_cost_exactly_these_capacity_units() {
     let advance = format!("/api/v1/candidates/{candidate}/advance");
     for (method, path, body, expected) in [
         ("GET", &*shown, Value::Null, (1.0, 1.0)),
-        ("GET", "/api/v1/roles?limit=25", Value::Null, (1.0, 8.0)),
+        ("GET", "/api/v1/roles?limit=25", Value::Null, (1.0, 9.0)),
         ("GET", "/api/v1/candidates?limit=25", Value::Null, (1.0, 2.0)),
         ("GET", &*of_role, Value::Null, (1.0, 26.0)),
         ("POST", "/api/v1/quick_post", post("Baker"), (20.0, 1.0)),

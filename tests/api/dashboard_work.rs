@@ -140,7 +140,7 @@ async fn invite_and_cancel(api: &TestApi, ada: &Browser<'_>, role: u64, zoe: u64
     ];
     submit(ada, &format!("{path}/invite"), &invitation).await;
     let screened = candidate(api, zoe).await;
-    assert_eq!(screened["voice_screens"][0]["scheduled_at"], "2026-12-01T09:30:00Z");
+    assert_eq!(screened["voice_screens"][0]["scheduled_at"], "2026-12-01T09:30:00.000Z");
     assert_eq!(screened["consents"].as_array().unwrap().len(), 2);
     let screen = screened["voice_screens"][0]["id"].as_u64().unwrap();
     ada.get(&format!("/dashboard/screens/{screen}")).await.expect(200);

@@ -72,7 +72,7 @@ async fn changes_are_events_with_ids_and_words() {
     assert_eq!(
         all[6],
         json!({
-            "id": all[6]["id"], "seq": 7, "type": "application.stage_changed", "at": "2026-11-20T09:30:00.000Z",
+            "id": all[6]["id"], "seq": 7, "type": "application.stage_changed", "at": "2026-11-20T09:30:00.002Z",
             "mode": "live", "subject": { "type": "application", "id": application, "version": 2 },
             "actor": { "type": "api_key", "id": key }, "changed": ["stage"],
             "data": { "candidate_id": candidate, "role_id": role, "from": "applied", "to": "screening" },

@@ -339,7 +339,7 @@ async fn changes_are_listed_from_a_position_on() {
     assert_eq!(
         first["changes"][6],
         json!({
-            "type": "application.stage_changed", "at": "2026-11-20T09:30:00.000Z", "by": "api_key",
+            "type": "application.stage_changed", "at": "2026-11-20T09:30:00.002Z", "by": "api_key",
             "subject": { "type": "application", "id": of.application },
             "data": { "candidate_id": of.candidate, "role_id": of.role, "from": "applied", "to": "screening" },
         })

@@ -546,7 +546,7 @@ async fn scheduled_screen_starts_at_its_time() {
         (&screen["status"], &screen["started_at"]),
         (&json!("completed"), &json!("2026-11-22T10:30:00.000Z"))
     );
-    assert_eq!(screen["scheduled_at"], "2026-11-22T10:30:00Z");
+    assert_eq!(screen["scheduled_at"], "2026-11-22T10:30:00.000Z");
 }
 
 /// If DynamoDB throttles one of the simulator's callbacks, the next run repeats the call.

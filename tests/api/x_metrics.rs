@@ -328,7 +328,7 @@ async fn public_metrics_are_kept_when_x_refuses_the_private_ones() {
     {
         x.reply_with(CLICKS, failure);
         api.clock.set(&format!("2026-11-20T{hour}:00:00Z"));
-        let measured_at = format!("2026-11-20T{hour}:00:00Z");
+        let measured_at = format!("2026-11-20T{hour}:00:00.000Z");
         assert_eq!(metrics(&history(&api).await[0]), json!([7, null, null, 9, measured_at]));
     }
 }

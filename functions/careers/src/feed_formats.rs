@@ -25,8 +25,7 @@ fn document(root: &str, element: &str, entries: impl Iterator<Item = (String, Op
     );
     for (url, changed) in entries {
         let url = escaped(&url);
-        let lastmod =
-            changed.map(|changed| format!("<lastmod>{:.0}</lastmod>", *changed)).unwrap_or_default();
+        let lastmod = changed.map(|changed| format!("<lastmod>{changed}</lastmod>")).unwrap_or_default();
         let _ = writeln!(xml, "<{element}><loc>{url}</loc>{lastmod}</{element}>");
     }
     xml + "</" + root + ">\n"
@@ -154,7 +153,7 @@ mod tests {
             sitemap(pages.map(|(url, changed)| (url.to_owned(), changed)).into_iter()),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
-             <url><loc>https://a.example/careers/acme?a&amp;b</loc><lastmod>2026-11-20T10:50:00Z</lastmod></url>\n\
+             <url><loc>https://a.example/careers/acme?a&amp;b</loc><lastmod>2026-11-20T10:50:00.123Z</lastmod></url>\n\
              <url><loc>https://a.example/careers/b</loc></url>\n\
              </urlset>\n"
         );

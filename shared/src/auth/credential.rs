@@ -185,6 +185,8 @@ impl Credential {
         keys: &MacKeys,
         secret: &str,
     ) -> Self {
+        // The text has room for whole seconds.
+        let claims = Claims { expires_at: claims.expires_at.map(Timestamp::to_second), ..claims };
         let expiry = claims.expires_at.map_or(0, |time| u64::try_from(time.as_second()).unwrap_or(0));
         let expiry = expiry.min(EXPIRIES - 1) + claims.audience as u64 * EXPIRIES;
         let mut text = format!(
