@@ -75,7 +75,7 @@ async fn security_txt_names_the_contact() {
     assert_eq!(
         response.text,
         format!(
-            "Contact: mailto:security@example.com\nExpires: 2027-05-19T00:00:00.000Z\nPreferred-Languages: en\n\
+            "Contact: mailto:security@example.com\nExpires: 2027-05-19T00:00:00Z\nPreferred-Languages: en\n\
              Canonical: {canonical}\n"
         )
     );
