@@ -164,6 +164,7 @@ def check_generators():
 
 # The programs that the guide's excerpts are from.
 EXCERPTS = {
+    "ts": "stories/openapi_generator_fetch.ts",
     "python": "stories/openapi_generator_python.py",
     "java": "java/Story.java",
     "kotlin": "kotlin/Story.kt",

@@ -73,8 +73,7 @@ SHORT = [
     ),
 ]
 
-GO = "cd go && go vet ./... && go build -o made/ ./story_openapi_generator ./story_oapi_codegen ./story_ogen"
-JARS = "$(printf '%s:' {}/jars/*.jar)"
+GO = "cd go && go vet ./story_{0} ./made/{0} && go build -o made/ ./story_{0}"
 LONG = [
     Tool(
         name="orval",
@@ -99,7 +98,8 @@ LONG = [
         "serializationLibrary=jackson",
         # The compiler is itself among the jars.
         compile="java -Xmx2g -cp 'kotlin/jars/*' org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -nowarn -no-stdlib -no-reflect "
-        "-jvm-target 17 -cp $(ls kotlin/jars/*.jar | tr '\\n' ':') -d made/kotlin_classes made/kotlin/src/main/kotlin kotlin/Story.kt",
+        "-jvm-target 17 -cp $(ls kotlin/jars/*.jar | tr '\\n' ':') -d made/kotlin_classes "
+        "made/kotlin/src/main/kotlin kotlin/Story.kt",
         story="java -cp 'made/kotlin_classes:kotlin/jars/*' StoryKt",
         harmless=OPENAPI_GENERATOR,
         lacks={"null": "an optional property that is null is left out"},
@@ -109,20 +109,20 @@ LONG = [
         generate="$OPENAPI_GENERATOR -g go -i $DOCUMENT -o go/made/openapi_generator --additional-properties="
         "packageName=openapi_generator,enumClassPrefix=true,withGoMod=false,"
         "disallowAdditionalPropertiesIfNotPresent=false && rm -rf go/made/openapi_generator/test",
-        compile=GO,
+        compile=GO.format("openapi_generator"),
         story="go/made/story_openapi_generator",
         harmless=(*OPENAPI_GENERATOR, "reserved word"),
     ),
     Tool(
         name="oapi-codegen",
         generate="mkdir -p go/made/oapi_codegen && cd go && go tool oapi-codegen -config oapi_codegen.yaml $DOCUMENT",
-        compile=GO,
+        compile=GO.format("oapi_codegen"),
         story="go/made/story_oapi_codegen",
     ),
     Tool(
         name="ogen",
         generate="cd go && go tool ogen --config ogen.yaml --target made/ogen --package ogen --clean $DOCUMENT",
-        compile=GO,
+        compile=GO.format("ogen"),
         story="go/made/story_ogen",
         harmless=("INFO", "Header name is not canonical"),
     ),
