@@ -258,7 +258,8 @@ impl Contract {
         };
         let key = context.route_key.as_deref().unwrap_or_default();
         let Some(operation) = self.operation(key) else { return Vec::new() };
-        let found = self.response_violations(request.method(), &operation, may_read_people(request), response);
+        let found =
+            self.response_violations(request.method(), &operation, may_read_people(request), response);
         found.into_iter().map(|violation| format!("{key}, as clients know it: {violation}")).collect()
     }
 

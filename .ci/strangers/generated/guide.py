@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
+
 from tools import LONG, SHORT
 
 GUIDE = Path("../../../functions/README.md").read_text(encoding="utf-8")
@@ -45,7 +46,9 @@ def compile_typescript():
     for heading in headings:
         Path(f"made/{heading}.ts").write_text(code(heading)["ts"])
     options = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "--ignoreConfig"]
-    subprocess.run(["node_modules/typescript-7/bin/tsc", *options, *(f"made/{heading}.ts" for heading in headings)], check=True)
+    subprocess.run(
+        ["node_modules/typescript-7/bin/tsc", *options, *(f"made/{heading}.ts" for heading in headings)], check=True
+    )
     return {heading: Path(f"made/{heading}.js").read_text() for heading in headings}
 
 

@@ -46,7 +46,9 @@ def age(value, unknown):
         return [age(item, unknown) for item in value]
     if not isinstance(value, dict):
         return value
-    aged = {name: unknown.pop(name, item) if isinstance(item, str) else age(item, unknown) for name, item in value.items()}
+    aged = {
+        name: unknown.pop(name, item) if isinstance(item, str) else age(item, unknown) for name, item in value.items()
+    }
     return {**aged, "added_later": {"by": "a newer release"}}
 
 
