@@ -447,9 +447,9 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 18,
-        "countries, narrowing an app, organization, privacy, retention, application limits, audit log, invite, link, role, remove, two for second factors, \
-         export, two for erasures, and two for legal holds"
+        rejected, 19,
+        "countries, narrowing an app and lifting this, organization, privacy, retention, application limits, audit log, invite, link, role, \
+         remove, two for second factors, export, two for erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
