@@ -376,7 +376,8 @@ async fn two_sessions_with_one_refresh_token_are_never_logged_out() {
         for _ in 0..9 {
             let turn = usize::try_from(random.below(2)).unwrap();
             let are_idle = sessions.iter().all(|step| matches!(step, Step::Working(..)));
-            now += if are_idle && random.below(2) == 0 { 1_200 + random.below(2_400) } else { random.below(5) };
+            now +=
+                if are_idle && random.below(2) == 0 { 1_200 + random.below(2_400) } else { random.below(5) };
             set_clock(now);
             sessions[turn] = match sessions[turn].clone() {
                 Step::Working(tokens, expires_at) => {
