@@ -190,7 +190,8 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
         let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
         if revision != "2025-11-25" {
             let path = "/dashboard/settings/integrations/confirmations";
-            let form = Form::of(&browser.get(path).await.expect(200), path).set("apps_use_page", "false");
+            let form = Form::of(&browser.get(path).await.expect(200), path);
+            let form = form.and("apps_use_page", "false").and("keys_use_page", "false");
             browser.submit(path, &form).await.expect(303);
         }
         let gateway = GatewayClient(api.gateway.clone());

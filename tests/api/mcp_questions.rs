@@ -282,7 +282,7 @@ async fn an_owner_decides_where_calls_are_confirmed() {
     // The organization's other settings stay as they are, and the other way round.
     let settings = "/dashboard/settings/organization";
     let form = Form::of(&browser.get(settings).await.expect(200), settings);
-    browser.submit(settings, &form.set("country", "DE")).await.expect(303);
+    browser.submit(settings, &form.and("country", "DE").and("time_zone", "UTC")).await.expect(303);
     save(false, true).await;
     assert_eq!((asks(&app).await, asks(&key).await), ("client", "page"));
     assert_eq!(api.get("/api/v1/organization").await.expect(200).body["country"], "DE");
@@ -322,8 +322,8 @@ async fn an_erasure_removes_the_questions_about_the_person() {
         items.values().filter(|item| format!("{item:?}").contains("MARKER of Jane")).count()
     };
     assert_eq!(marked().await, 1);
-    let candidate = format!("/api/v1/candidates/{}", of.candidate);
-    api.request(Method::DELETE, &candidate).send().await.expect(202);
+    let erase = format!("/api/v1/candidates/{}/erase", of.candidate);
+    api.request(Method::POST, &erase).send().await.expect(202);
     for minute in 31..35 {
         api.clock.set(&format!("2026-11-20T09:{minute}:00Z"));
         api.run_tasks().await;

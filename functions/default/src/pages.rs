@@ -50,6 +50,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/settings/integrations/api-keys",
     "/dashboard/settings/integrations/channels",
     "/dashboard/settings/integrations/channels/x/callback",
+    "/dashboard/settings/integrations/confirmations",
     "/dashboard/settings/integrations/connected-apps",
     "/dashboard/settings/integrations/connected-apps/{id}",
     "/dashboard/settings/members",
