@@ -271,6 +271,9 @@ impl DashboardFixtures {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
             "/dashboard/settings/application-limits" => vec![("act", "clear")],
+            "/dashboard/settings/integrations/confirmations" => {
+                vec![("apps_use_page", "false"), ("keys_use_page", "true")]
+            }
             "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/career-page/logo" => vec![("action", "remove")],
@@ -447,8 +450,8 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 19,
-        "countries, narrowing an app and lifting this, organization, privacy, retention, application limits, audit log, invite, link, role, \
+        rejected, 21,
+        "countries, narrowing an app and lifting this, organization, privacy, retention, application limits, two for confirmations, audit log, invite, link, role, \
          remove, two for second factors, export, two for erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";

@@ -133,6 +133,7 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/settings/members/{id}/second-factor", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/second-factor", "/dashboard/settings/members"),
     ("POST /dashboard/settings/application-limits", "/dashboard/settings/application-limits"),
+    ("POST /dashboard/settings/integrations/confirmations", "/dashboard/settings/integrations/confirmations"),
     ("POST /dashboard/webhooks", WEBHOOKS),
     ("POST /dashboard/webhooks/{id}", WEBHOOKS),
     ("POST /dashboard/webhooks/{id}/rotate", WEBHOOKS),

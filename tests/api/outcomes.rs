@@ -209,6 +209,9 @@ const PEOPLE: [&str; 6] =
 /// Forms that name the person whom a member has just read.
 const FORMS: [&str; 6] = ["applications", "consents", "erase", "invite", "legal-hold", "move"];
 
+/// An assistant's question shows whom it is about, if it is about somebody.
+const QUESTION: &str = "GET /dashboard/confirmations/{call}";
+
 /// Members' reads are recorded, and the exports that a program makes. `audit_log.rs` shows it for applications.
 #[test]
 fn every_read_of_people_is_recorded() {
@@ -216,11 +219,17 @@ fn every_read_of_people_is_recorded() {
         let reads = outcome.calls.iter().any(|call| PEOPLE.iter().any(|kind| call.contains(kind)));
         let form = route.key.strip_prefix("GET /dashboard/candidates/{id}/");
         if reads && !form.is_some_and(|form| FORMS.contains(&form)) {
-            assert!(route.reading.is_some(), "{} reads people: {:?}", route.key, outcome.calls);
+            assert!(
+                route.reading.is_some() || route.key == QUESTION,
+                "{} reads people: {:?}",
+                route.key,
+                outcome.calls
+            );
         }
         let recorded = match route.reading {
             // Without a rule, the page shows nobody.
             _ if route.key == "GET /dashboard/settings/retention" => None,
+            _ if route.key == QUESTION => Some(AuditAction::CandidateRead),
             Some(action) if matches!(route.access(), Access::Member(_)) => Some(action),
             Some(action) => Some(action).filter(|_| route.key.ends_with("/export")),
             None => None,

@@ -79,7 +79,6 @@ async fn no_other_path_with_a_slash_at_the_end_redirects() {
         "/api/v1/openapi.json/",
         "/oauth/authorize/",
         "/.well-known/security.txt/",
-        "/mcp/",
         "/robots.txt/",
     ] {
         let response = api.request(Method::GET, path).anonymous().header("accept", HTML).send().await;

@@ -215,7 +215,7 @@ async fn a_writer_sees_identifiers_states_and_times() {
         let request = api.request(Method::POST, path).bearer(writer.reveal());
         request.json(&body).send().await.expect(if path.ends_with("/advance") { 200 } else { 201 })
     };
-    let now = "2026-11-20T09:30:00Z";
+    let now = "2026-11-20T09:30:00.000Z";
     let created = post(CANDIDATES, scene.person()).await;
     let id = created.number("/id");
     let reference = json!({ "id": id, "stage": "applied", "created_at": now, "updated_at": now });
@@ -224,7 +224,7 @@ async fn a_writer_sees_identifiers_states_and_times() {
     assert!(created.header("location").ends_with(&path));
 
     api.clock.set("2026-11-20T10:00:00Z");
-    let later = "2026-11-20T10:00:00Z";
+    let later = "2026-11-20T10:00:00.000Z";
     let applied = post(&format!("{path}/applications"), json!({ "role_id": scene.other_role })).await;
     let application = json!({
         "id": applied.number("/id"), "candidate_id": id, "role_id": scene.other_role, "stage": "applied",

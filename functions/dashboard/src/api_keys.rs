@@ -9,7 +9,7 @@ use shared::clock::{Timestamp, later};
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Member, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{self, Time, date};
@@ -189,7 +189,7 @@ impl FormValues {
         Self {
             name: String::new(),
             mode: request.tenant().mode,
-            scopes: preset(request).filter(|scope| scope.may_be_given_by(request.member().role)).collect(),
+            scopes: preset(request).filter(|scope| may_give(request, *scope)).collect(),
             expires_in_days: PROPOSED_DAYS.to_owned(),
             networks: String::new(),
         }
@@ -232,7 +232,11 @@ fn example(scopes: Scopes) -> Option<&'static Example> {
 
 /// The scopes that the member may not give to a key.
 fn not_given_by(request: &MemberRequest, scopes: Scopes) -> Scopes {
-    scopes.iter().filter(|scope| !scope.may_be_given_by(request.member().role)).collect()
+    scopes.iter().filter(|scope| !may_give(request, *scope)).collect()
+}
+
+fn may_give(request: &MemberRequest, scope: Scope) -> bool {
+    request.member().role == MemberRole::Owner || !scope.is_for_owners()
 }
 
 /// Shows the keys.
@@ -413,8 +417,7 @@ fn page(
     });
     let is_ticked = |preset: &&Preset| {
         let scopes = preset.scopes.iter().copied();
-        scopes.filter(|scope| scope.may_be_given_by(request.member().role)).collect::<Scopes>()
-            == values.scopes
+        scopes.filter(|scope| may_give(request, *scope)).collect::<Scopes>() == values.scopes
     };
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
         value: scope.as_str(),

@@ -18,7 +18,7 @@ use crate::model::{AuditAction, AuditActor, Day, MemberRole, Organization, Resou
 use crate::store::{Holder, HolderDetails, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
-pub(super) const MAX_BODY: usize = 256 * 1024;
+const MAX_BODY: usize = 256 * 1024;
 /// The maximum number of times that a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
@@ -212,8 +212,9 @@ async fn admit(
     let presented = credential.presented();
     let (tenant, holder) = (presented.tenant, presented.holder);
     let cost = match resource {
-        Resource::Api => 1,
-        Resource::Mcp => rpc::cost(context.body()),
+        Resource::Mcp if context.body().len() <= MAX_BODY => rpc::cost(context.body()),
+        // Longer bodies are refused unread.
+        Resource::Mcp | Resource::Api => 1,
     };
     let verdict = context.store().admit(&presented, cost, now, shard);
     let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));

@@ -2,17 +2,12 @@
 
 use serde_json::Value;
 
-use super::dispatch::MAX_BODY;
-
 /// The maximum number of messages in a batch.
 pub const MAX_BATCH: usize = 10;
 
 /// The number of requests that a body counts as: one for each message that works, such as a call of a tool, a read or a
-/// list. What only begins or keeps a conversation is free. A body that is refused as a whole counts as one request.
+/// list. What only begins or keeps a conversation is free. A body that cannot be read counts as one request.
 pub(super) fn cost(body: &[u8]) -> u64 {
-    if body.len() > MAX_BODY {
-        return 1;
-    }
     match serde_json::from_slice(body) {
         Ok(Value::Array(messages)) if (1..=MAX_BATCH).contains(&messages.len()) => {
             messages.iter().map(|message| u64::from(!is_free(message))).sum()

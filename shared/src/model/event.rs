@@ -169,7 +169,6 @@ data_names! {
     "to": "string", "The stage, the status, the role of a member or the plan now.";
     "stage": "string", "The stage.";
     "status": "string", "The status.";
-    "result": "string", "The result of a voice screen. Missing if it has none.";
     "reason": "string", "Why a candidate was erased, a voice screen cancelled or a webhook endpoint disabled.";
     "purpose": "string", "What a consent is for.";
     "channel": "string", "The channel, such as `x`.";

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index_form::IndexForm;
 use super::string_enum::string_enum;
-use super::{ActorKind, Country, Email, MemberRole, Slug, Text, TimeZoneName};
+use super::{ActorKind, Country, Email, Slug, Text, TimeZoneName};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -230,12 +230,9 @@ impl Scope {
         self.as_str().ends_with(":read")
     }
 
-    /// Whether members with this role may give the scope to a key or to an application.
-    pub const fn may_be_given_by(self, role: MemberRole) -> bool {
-        match role {
-            MemberRole::Owner => true,
-            MemberRole::Member => !matches!(self, Self::CandidatesErase | Self::AuditRead),
-        }
+    /// Whether owners alone give the scope.
+    pub const fn is_for_owners(self) -> bool {
+        matches!(self, Self::CandidatesErase | Self::AuditRead)
     }
 
     /// A description of what the scope allows, for the member who grants it.
@@ -299,7 +296,7 @@ impl Scopes {
 
     /// The scopes that every member may give, not only an owner.
     pub fn of_members() -> Self {
-        Scope::ALL.into_iter().filter(|scope| scope.may_be_given_by(MemberRole::Member)).collect()
+        Scope::ALL.into_iter().filter(|scope| !scope.is_for_owners()).collect()
     }
 
     /// The scopes that allow no changes.

@@ -181,9 +181,9 @@ macro_rules! rows {
             /// countries that may be called
             call_setting: CallSetting, "{tenant}#SETTING"(tenant: Tenant), "calls"(), of Tenant;
             /// how often applications were connected or narrowed, in live mode
-            connections: counters, "{tenant}#SETTING"(tenant: Id = live(tenant)), "connections"(), of Tenant;
+            connections: counters, "{tenant}#CONNECTED"(tenant: Id = live(tenant)), "connections"(), of Tenant;
             /// redirect target whose applications may only read, in live mode
-            narrowed_site: NarrowedSite, "{tenant}#SETTING"(tenant: Id = live(tenant)) as narrowed_sites,
+            narrowed_site: NarrowedSite, "{tenant}#CONNECTED"(tenant: Id = live(tenant)) as narrowed_sites,
                 "narrowed#{hash}"(hash: &str = hashed(hash)), of Tenant;
             /// webhook endpoint
             webhook_endpoint: WebhookEndpoint, "{tenant}#WEBHOOK"(tenant: Tenant) as webhook_endpoints, "{id:016}"(id: Id),

@@ -7,7 +7,7 @@
 //! credentials use no quota.
 //!
 //! Each request writes the whole item, and DynamoDB bills each KB. With 25 keys and 50 applications, the item stays
-//! below 1 KB. The text of a credential therefore contains its scopes, its audience and its expiry (its MAC protects
+//! below 1 KB, and takes a quarter more while the access tokens before the current ones are still valid. The text of a credential therefore contains its scopes, its audience and its expiry (its MAC protects
 //! them), and the names of the organization and of the credential are on other items.
 
 use std::collections::HashMap;
