@@ -33,7 +33,7 @@ fn texts(number: usize, role: u64, posting: u64, foreign: (u64, u64)) -> [String
         order("post_to_x", json!({ "job_posting_id": posting })),
         order("set_role_status", json!({ "role_id": role, "action": "close" })),
         order("set_role_status", json!({ "role_id": role, "action": "pause" })),
-        order("quick_post", json!({ "role": { "title": MARK, "description": "jane@example.com" } })),
+        order("quick_post", json!({ "title": MARK, "description": "jane@example.com" })),
         order("save_role", json!({ "role_id": role, "description": "jane@example.com" })),
         order("erase_candidate", json!({ "candidate_id": victim })),
         order("create_api_key", json!({ "scopes": "all" })),
@@ -235,7 +235,7 @@ async fn what_candidates_wrote_is_only_under_untrusted() {
     for (tool, arguments) in [
         ("move_candidate", json!({ "candidate_id": id, "action": "reject", "reason": format!("{MARK}") })),
         ("move_candidate", json!({ "candidate_id": id, "action": "hire" })),
-        ("quick_post", json!({ "role": { "title": format!("{MARK}"), "description": format!("{MARK}") } })),
+        ("quick_post", json!({ "title": format!("{MARK}"), "description": format!("{MARK}") })),
         ("save_role", json!({ "role_id": attack.role, "title": format!("{MARK}") })),
     ] {
         let asked = assistant.ask(tool, &arguments, &json!({})).await;

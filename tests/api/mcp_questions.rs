@@ -55,19 +55,15 @@ async fn nothing_becomes_public_without_a_confirmation() {
     let api = TestApi::new().await;
     let of = Fixtures::new(&api).await;
     let assistant = Assistant::new(&api);
-    let draft = json!({ "role": { "title": "Draft", "description": "Quiet" }, "publish": false });
+    let draft = json!({ "title": "Draft", "description": "Quiet", "publish": false });
     let draft = assistant.call("quick_post", draft).await;
     assert_eq!((&draft["status"], &draft["published"]), (&json!("draft"), &json!(false)));
     let (role, draft) = (of.role, &draft["role_id"]);
     let browser = member(&api).await;
     let leak = "jane@example.com, +49 151 12345678";
     for (tool, arguments, shown) in [
-        ("quick_post", json!({ "role": { "title": "Cook", "description": leak } }), vec!["Cook", leak]),
-        (
-            "quick_post",
-            json!({ "role": { "title": "Cook" }, "job_posting": { "requirements": leak }, "publish": true }),
-            vec!["Cook", leak],
-        ),
+        ("quick_post", json!({ "title": "Cook", "description": leak }), vec!["Cook", leak]),
+        ("quick_post", json!({ "title": "Cook", "requirements": leak, "publish": true }), vec!["Cook", leak]),
         (
             "set_role_status",
             json!({ "role_id": draft, "action": "publish", "job_posting": true }),
@@ -135,7 +131,7 @@ async fn what_nobody_outside_sees_needs_no_confirmation() {
     let before = public(&api).await;
     let draft = assistant.call("save_role", json!({ "title": "Draft" })).await["id"].clone();
     assistant.call("save_role", json!({ "role_id": draft, "description": "New" })).await;
-    let posted = json!({ "role": { "title": "Cook" }, "publish": false });
+    let posted = json!({ "title": "Cook", "publish": false });
     assistant.call("quick_post", posted).await;
     // The posting has a title and a description of its own.
     let posting = format!("/api/v1/job_postings/{}", of.posting);
@@ -198,7 +194,7 @@ async fn a_text_that_a_form_would_cut_is_on_the_page() {
     let api = TestApi::new().await;
     let assistant = Assistant::new(&api);
     let long = format!("{}END", "word ".repeat(1_000));
-    let post = json!({ "role": { "title": "Cook", "description": long } });
+    let post = json!({ "title": "Cook", "description": long });
     let asked = assistant.ask("quick_post", &post, &json!({})).await;
     let text = asked["content"][0]["text"].as_str().unwrap();
     let page = member(&api).await.get(link(text)).await.expect(200);
@@ -246,7 +242,7 @@ async fn app(api: &TestApi, mode: Mode) -> String {
 #[tokio::test]
 async fn an_owner_decides_where_calls_are_confirmed() {
     let api = TestApi::new().await;
-    let post = json!({ "role": { "title": "Cook" } });
+    let post = json!({ "title": "Cook" });
     let token = app(&api, Mode::Live).await;
     let (app, key) = (Assistant::with(&api, &token), Assistant::new(&api));
     let asks = async |assistant: &Assistant<'_>| {

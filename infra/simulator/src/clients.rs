@@ -423,7 +423,10 @@ impl Act {
         let path: Vec<_> = self.path.trim_start_matches("/api/v1/").split('/').collect();
         let mut body = self.body.clone();
         let tool = match path[..] {
-            ["quick_post"] => "quick_post",
+            ["quick_post"] => {
+                body = body["role"].take();
+                "quick_post"
+            }
             ["roles"] => "save_role",
             ["candidates"] => "add_candidate",
             ["roles", id, action @ ("publish" | "pause" | "resume" | "reopen")] => {

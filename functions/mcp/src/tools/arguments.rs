@@ -67,7 +67,11 @@ const PAY: [&str; 2] = ["salary_min", "salary_max"];
 /// no pay for those that they have no value for, so these count as absent. What is to be emptied is named in `clear`, and
 /// becomes `null` here. Arguments that the schema does not have stay, so that they are refused by name.
 pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
-    let mut settled = present(&schema["properties"], arguments);
+    let properties = &schema["properties"];
+    let is_given =
+        |(name, value): &(&String, &Value)| properties.get(name).is_none() || !is_absent(name, value);
+    let given = arguments.iter().filter(is_given);
+    let mut settled: Map<_, _> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     let Some(clearable) = schema.pointer(CLEARABLE).and_then(Value::as_array) else { return Ok(settled) };
     let Some(cleared) = settled.remove("clear") else { return Ok(settled) };
     let mut mistakes = Vec::new();
@@ -82,20 +86,6 @@ pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<M
         }
     }
     if mistakes.is_empty() { Ok(settled) } else { Err(Error::Validation(mistakes)) }
-}
-
-/// The arguments without the absent ones that these properties have.
-fn present(properties: &Value, arguments: &Map<String, Value>) -> Map<String, Value> {
-    let given = arguments.iter().filter_map(|(name, value)| {
-        let Some(property) = properties.get(name) else { return Some((name.clone(), value.clone())) };
-        let members = property.get("properties").or_else(|| property.pointer("/anyOf/0/properties"));
-        let value = match (value, members) {
-            (Value::Object(fields), Some(members)) => Value::Object(present(members, fields)),
-            _ => value.clone(),
-        };
-        (!is_absent(name, &value)).then(|| (name.clone(), value))
-    });
-    given.collect()
 }
 
 fn is_absent(name: &str, value: &Value) -> bool {

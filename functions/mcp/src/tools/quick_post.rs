@@ -1,9 +1,9 @@
 //! The tool that creates and publishes a role with its job posting.
 
-use serde_json::json;
-use shared::handlers::quick_post::{self, QuickPost};
+use serde_json::{Map, Value, json};
+use shared::handlers::quick_post;
 use shared::http::input;
-use shared::model::Scope;
+use shared::model::{LongText, RoleContent, Scope, Title};
 
 use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, trusted};
@@ -21,8 +21,9 @@ pub(super) const TOOL: Tool = Tool {
     scopes: &[Scope::RolesWrite],
     input: || {
         schema::input::<Arguments>(&[
-            ("role", "The role"),
-            ("job_posting", "Public texts, where they differ from the role's"),
+            ("public_title", "The public job title, if it differs from title"),
+            ("public_description", "The public description, if it differs from description. Markdown"),
+            ("requirements", "Public, too. Markdown"),
             ("publish", "false creates drafts; true by default"),
         ])
     },
@@ -44,15 +45,37 @@ pub(super) const TOOL: Tool = Tool {
 
 input! {
     struct Arguments {
-        post: part QuickPost,
+        _role: part RoleContent,
+        _public_title: optional Title,
+        _public_description: optional LongText,
+        _requirements: optional LongText,
+        publish: optional bool = true,
         _key: part CallKey,
     }
 }
 
+/// The arguments with the content of the job posting, and their names in the API.
+const POSTING: [(&str, &str); 3] = [
+    ("public_title", "title"),
+    ("public_description", "public_description"),
+    ("requirements", "requirements"),
+];
+
+/// The input of the API route, which has the fields of the role and those of the job posting in two objects.
+fn body(mut role: Map<String, Value>, publish: bool) -> Map<String, Value> {
+    role.remove("publish");
+    let posting: Map<_, _> = POSTING
+        .iter()
+        .filter_map(|(argument, name)| Some(((*name).to_owned(), role.remove(*argument)?)))
+        .collect();
+    let fields = [("role", role.into()), ("job_posting", posting.into()), ("publish", publish.into())];
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { post, .. } = read(request)?;
-    let call = request.call(None, rest(request, &[]))?;
-    let posted = if post.publish {
+    let Arguments { publish, .. } = read(request)?;
+    let call = request.call(None, body(rest(request, &[]), publish))?;
+    let posted = if publish {
         let question =
             Question::plain("Create a role with a job posting, and publish both on the career page.");
         request.carry_out_confirmed(question, call, quick_post::create).await?

@@ -2,8 +2,9 @@
 //! types of the API, so that it cannot differ from what the tool accepts.
 //!
 //! The schemas have only what the SDKs of all models can convert: no `additionalProperties`, `$ref`, `const` or list of
-//! types, and no `null` in an enumeration. An argument that may be left out may also be `null`, because strict hosts let their models
-//! leave nothing out.
+//! types, and no `null` in an enumeration. No argument is an object, because some SDKs forget what is inside, and others
+//! require all of it. An argument that may be left out may also be `null`, because strict hosts let their models leave
+//! nothing out.
 
 use serde_json::{Map, Value, json};
 use shared::http::{Change, Fields, Input};
@@ -107,14 +108,12 @@ impl Recorder {
             self.properties.insert("clear".to_owned(), json!({ "type": "array", "items": names }));
         }
         let described = self.properties.into_iter().map(|(name, mut property)| {
-            if !self.required.contains(&name) {
-                property = or_null(&property);
-            }
             let mut known = own.iter().chain(DESCRIPTIONS);
             if let Some((_, description)) = known.find(|(known, _)| *known == name) {
                 property["description"] = (*description).into();
             }
-            (name, property)
+            let is_required = self.required.contains(&name);
+            (name, if is_required { property } else { or_null(&property) })
         });
         let properties: Map<_, _> = described.collect();
         let mut schema = json!({ "type": "object", "properties": properties });
@@ -136,9 +135,13 @@ impl Recorder {
     }
 }
 
-/// The schema of a value that may be `null`.
+/// The schema of a value that may be `null`. Some SDKs keep the description of the value, others that of the whole.
 fn or_null(schema: &Value) -> Value {
-    json!({ "anyOf": [schema, { "type": "null" }] })
+    let mut nullable = json!({ "anyOf": [schema, { "type": "null" }] });
+    if let Some(description) = schema.get("description") {
+        nullable["description"] = description.clone();
+    }
+    nullable
 }
 
 fn raw<T: model::Value>() -> Value {
