@@ -29,9 +29,10 @@ const LAYERS: [&str; 18] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 27] = [
+const MODEL_IN_HTTP: [&str; 28] = [
     "Actor",
     "ActorKind",
+    "Audience",
     "AuditAction",
     "AuditActor",
     "AuditTarget",

@@ -81,6 +81,7 @@ mod mcp_clients;
 mod mcp_confirmations;
 mod mcp_hostile;
 mod mcp_oauth;
+mod mcp_past_tools;
 mod mcp_prompts;
 mod mcp_protocol;
 mod mcp_questions;

@@ -50,12 +50,23 @@ async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() 
     let mcp = app.authorization_request().set("resource", &format!("{BASE_URL}/mcp"));
     for (query, expected) in [
         (app.authorization_request(), false),
-        (app.authorization_request().set("resource", BASE_URL), false),
-        (app.authorization_request().without("resource"), false),
+        // The page of the dashboard is required, also through the API.
+        (app.authorization_request().set("resource", BASE_URL), true),
+        (app.authorization_request().without("resource"), true),
         (app.authorization_request().set("scope", "roles:read events:read"), true),
         (mcp, true),
     ] {
         assert_eq!(asks(&browser.get(&authorize_url(&query)).await.expect(200)), expected, "{query:?}");
+    }
+    let rule = "/dashboard/settings/integrations/confirmations";
+    let form = Form::of(&browser.get(rule).await.expect(200), rule);
+    let form = form.set("apps_use_page", "false").set("keys_use_page", "false");
+    browser.submit(rule, &form).await.expect(303);
+    for query in [
+        app.authorization_request().set("resource", BASE_URL),
+        app.authorization_request().without("resource"),
+    ] {
+        assert!(!asks(&browser.get(&authorize_url(&query)).await.expect(200)), "{query:?}");
     }
     for (name, value) in [
         ("cache-control", "no-store"),

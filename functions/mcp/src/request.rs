@@ -143,7 +143,7 @@ impl McpRequest {
     pub fn call(&self, id: Option<Id>, fields: Map<String, Value>) -> Result<HandlerCall, ToolError> {
         let input = SentInput::Arguments { tool: self.name, fields };
         let key = self.idempotency_key()?;
-        Ok(HandlerCall { id, input, key, seen: None, confirmed: None, reading: None })
+        Ok(HandlerCall { id, input, key, seen: None, by_assistant: false, confirmed: None, reading: None })
     }
 
     /// Calls the handler of an API route: the same rules, receipts and entries in the audit log.

@@ -10,7 +10,7 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext};
 use shared::model::{
-    Audience, Client, Code, Grant, Mode, RedirectUri, Resource, Room, Scope, Scopes, SecurityEvent, Tenant,
+    ActorKind, Audience, Client, Code, Grant, Mode, RedirectUri, Room, Scope, Scopes, SecurityEvent, Tenant,
 };
 use shared::store::Transaction;
 use url::Url;
@@ -67,7 +67,7 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
         return Ok(reply);
     }
     let offer = Offer::find(&member, &target.registered_uri.site(), access.scopes).await?;
-    consent_page(&member, &parameters, &target, &access, &offer, &return_to)
+    consent_page(&member, &parameters, &target, &access, &offer, &return_to).await
 }
 
 /// Processes the member's decision.
@@ -96,7 +96,7 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
                 grant_access(&member, &target, access, mode, offer).await
             } else {
                 // It has changed after the page was shown.
-                consent_page(&member, parameters, &target, &access, &offer, &return_to)
+                consent_page(&member, parameters, &target, &access, &offer, &return_to).await
             }
         }
         _ => {
@@ -106,7 +106,7 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
     }
 }
 
-fn consent_page(
+async fn consent_page(
     request: &MemberRequest,
     parameters: &Parameters,
     target: &ResponseTarget,
@@ -133,6 +133,12 @@ fn consent_page(
     };
     let descriptions = |scopes: Scopes| scopes.iter().map(Scope::description).collect();
     let can_write = !offer.scopes.are_within(Scopes::for_reading());
+    let acts_through_api = can_write
+        && match access.audience {
+            Audience::Mcp => false,
+            Audience::Api => true,
+            Audience::Both => !requires_page(request).await?,
+        };
     let page = ConsentPage {
         style_version: style_version(),
         csrf: request.page.csrf(),
@@ -145,7 +151,7 @@ fn consent_page(
         scopes: descriptions(offer.scopes),
         for_owners: descriptions(offer.for_owners),
         narrowed: offer.narrowed.as_ref().map(|narrowed| narrowed.site.as_str()),
-        acts_through_api: can_write && access.audience.includes(Resource::Api),
+        acts_through_api,
         live: is_free(Mode::Live),
         test: is_free(Mode::Test),
         mode: chosen.map_or("", Mode::as_str),
@@ -155,6 +161,19 @@ fn consent_page(
     };
     let origin = target.registered_uri.csp_source();
     Ok(Reply::page(&page)?.using(&Sources { form: Some(&origin), ..Sources::default() }))
+}
+
+/// Whether applications must ask on the page before they do what cannot be undone, reaches people or becomes public, in
+/// both modes.
+async fn requires_page(request: &MemberRequest) -> Result<bool, Error> {
+    for mode in Mode::ALL {
+        let tenant = Tenant { mode, ..request.tenant() };
+        let settings = request.context.store().find_organization_settings(tenant).await?;
+        if !settings.unwrap_or_default().confirmations.requires_page(ActorKind::App) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the parameters that repeat this authorization request.

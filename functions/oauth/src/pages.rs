@@ -28,7 +28,7 @@ pub(crate) struct ConsentPage<'p> {
     pub(crate) for_owners: Vec<&'p str>,
     /// The site whose applications may only read, if an owner decided so.
     pub(crate) narrowed: Option<&'p str>,
-    /// Whether the application could change something through the API, which never asks.
+    /// Whether the application could do anything through the API without asking.
     pub(crate) acts_through_api: bool,
     /// Whether the live data has room for a further application.
     pub(crate) live: bool,

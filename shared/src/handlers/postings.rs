@@ -59,6 +59,10 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
 /// cleared `title` or `public_description` follows the role. A no-op PATCH writes nothing.
+///
+/// # Errors
+///
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     let PostingPatch { title, public_description, requirements } = request.input()?;
@@ -83,6 +87,7 @@ pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>,
 /// # Errors
 ///
 /// - `invalid_transition`: the role is closed.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
@@ -92,6 +97,10 @@ pub async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
 }
 
 /// Removes a job posting from the career page. Unpublishing it again changes nothing.
+///
+/// # Errors
+///
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn unpublish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
@@ -111,6 +120,9 @@ async fn replace<I>(
     before: model::Posting,
     posting: model::Posting,
 ) -> Result<Reply<Posting>, Error> {
+    if posting != before && (before.published || posting.published) {
+        request.require_member(&format!("/dashboard/roles/{}/posting", role.id)).await?;
+    }
     let mut transaction = request.transaction();
     let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)))?;
     let before = RoleAndPosting { role, posting: Some(before) };

@@ -34,9 +34,16 @@ pub struct Posted {
 
 /// Creates a role and its job posting, and publishes both unless `publish` is `false`. Either both are created or
 /// neither is. To publish both later, send `{"job_posting": true}` to `POST /roles/{id}/publish`.
+///
+/// # Errors
+///
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
     let now = request.context.now();
+    if publish {
+        request.require_member("/dashboard/roles").await?;
+    }
     let base = Slug::of_posting(job_posting.shown(&role).title.as_str());
     let draft = Role::draft(request.context.ids().next(), role, now);
     let posting_id = request.context.ids().next();

@@ -78,6 +78,10 @@ pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Ro
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
 /// no-op PATCH writes nothing.
+///
+/// # Errors
+///
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     let role = &before.role;
@@ -89,6 +93,9 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
     if content == role.content {
         return Reply::resource(&present(&request, before.role));
     }
+    if before.shows(&content) {
+        require_member(&request, role).await?;
+    }
     let after = role.clone().edit(content, request.context.now());
     change(&request, &before, after).await
 }
@@ -99,6 +106,7 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not a draft.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     let Publication { job_posting } = request.input()?;
@@ -111,6 +119,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
         Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
         posting => posting,
     };
+    require_member(&request, &before.role).await?;
     replace(&request, &before, RoleAndPosting { role: after, posting }).await
 }
 
@@ -119,6 +128,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not open.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, Action::Pause).await
 }
@@ -128,17 +138,23 @@ pub async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not paused.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, Action::Resume).await
 }
 
 /// Closes a role in any status and unpublishes its job posting. Closing a closed role changes nothing.
+///
+/// # Errors
+///
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     request.input()?;
     if before.role.status == RoleStatus::Closed {
         return Reply::resource(&present(&request, before.role));
     }
+    require_member(&request, &before.role).await?;
     let now = request.context.now();
     let after = RoleAndPosting {
         role: before.role.clone().close(now),
@@ -166,7 +182,15 @@ async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<
     let before = find_with_posting(&request).await?;
     request.input()?;
     let after = action.apply(&before.role, request.context.now())?;
+    if !matches!(action, Action::Reopen) {
+        require_member(&request, &before.role).await?;
+    }
     change(&request, &before, after).await
+}
+
+/// Fails if an assistant may not change this role without a member.
+async fn require_member<I>(request: &ApiRequest<I>, role: &model::Role) -> Result<(), Error> {
+    request.require_member(&format!("/dashboard/roles/{}", role.id)).await
 }
 
 /// Replaces a role and leaves its posting unchanged.

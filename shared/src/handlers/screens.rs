@@ -35,6 +35,7 @@ input! {
 /// - `invalid_transition`: the candidate is hired or rejected.
 /// - `channel_not_connected`: no voice provider is set up.
 /// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their transcripts.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = request.organization().mode;
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
@@ -82,6 +83,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
             missing.join(" and ")
         )));
     }
+    request.require_member(&format!("/dashboard/candidates/{candidate_id}")).await?;
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(

@@ -77,11 +77,13 @@ input! {
 ///
 /// - `channel_not_connected`: no X account is connected, or the account must be reconnected.
 /// - `upstream_failed`: X failed or did not confirm the post. An unconfirmed post may or may not have been published.
+/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
 pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
     let NewPost { job_posting_id, style } = request.input()?;
     let texts = compose_texts(&request.context, request.organization(), job_posting_id).await?;
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
+    request.require_member("/dashboard/roles").await?;
     let (id, now) = (request.context.ids().next(), request.context.now());
     let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
     let mut transaction = request.transaction();

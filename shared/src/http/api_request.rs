@@ -216,6 +216,19 @@ impl<I> ApiRequest<I> {
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
     }
 
+    /// Fails with 403 if an owner requires the page for what assistants do, and one may have sent the request to the API
+    /// itself, past the tool that asks for the confirmation. `page` is where a member can do the same.
+    pub async fn require_member(&self, page: &str) -> Result<(), Error> {
+        if !self.admitted.call.by_assistant {
+            return Ok(());
+        }
+        let settings = self.context.store().find_organization_settings(self.tenant()).await?;
+        if settings.unwrap_or_default().confirmations.requires_page(self.actor().kind) {
+            return Err(Error::ConfirmationRequired { page: format!("{}{page}", self.context.base_url()) });
+        }
+        Ok(())
+    }
+
     /// Commits the transaction that `attempt` creates for a numbered slug. Number 1 means the plain slug. The first number is
     /// the one after the last that was assigned, because a transaction that fails costs as much as one that succeeds. If a
     /// number is taken meanwhile, the next attempt uses a later one.

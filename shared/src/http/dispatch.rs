@@ -14,7 +14,9 @@ use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
 use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers, rpc};
 use crate::auth::{Caller, CredentialError};
-use crate::model::{AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant};
+use crate::model::{
+    ActorKind, Audience, AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant,
+};
 use crate::store::{Holder, HolderDetails, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
@@ -142,11 +144,14 @@ impl Dispatch<'_> {
         // The futures are on the heap, so that they are not copied between stack frames.
         let admitted = Box::pin(admit(&context, resource, scopes, trace)).await?;
         let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
+        let by_assistant =
+            admitted.audience == Audience::Both && admitted.details.actor.kind == ActorKind::App;
         let call = HandlerCall {
             id: context.id().ok(),
             key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
             input: SentInput::Json(json_body(&context)?),
             seen: None,
+            by_assistant,
             confirmed: None,
             reading,
         };
@@ -249,7 +254,7 @@ async fn admit(
         return Err(Error::InsufficientScope(required));
     }
     let organization = admission.organization;
-    Ok(Admitted { organization, holder, details, scopes: claims.scopes })
+    Ok(Admitted { organization, holder, details, scopes: claims.scopes, audience: claims.audience })
 }
 
 /// The details of a credential's holder. They never change, so they are read only once.
@@ -280,6 +285,7 @@ struct Admitted {
     holder: Holder,
     details: Arc<HolderDetails>,
     scopes: Scopes,
+    audience: Audience,
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

@@ -45,6 +45,14 @@ pub enum Error {
         None => "The API key may be used only from known networks, and the request's address is unknown".to_owned(),
     })]
     NetworkNotAllowed(Option<IpAddr>),
+    /// 403: an owner requires that a member confirms what assistants do, and the request is past the tool that asks.
+    #[error(
+        "A member has to confirm this: call the tool at /mcp, which asks, or let a member do it on the page"
+    )]
+    ConfirmationRequired {
+        /// The URL of the page on which a member can do it.
+        page: String,
+    },
     /// 403: the form was issued to another browser, or too long ago.
     #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
@@ -154,6 +162,10 @@ pub struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Existing, required = false)]
     existing: Option<Existing>,
+    /// Only with `confirmation_required`: the URL of the dashboard's page on which a member can do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = "uri", required = false)]
+    page: Option<&'a str>,
     /// The request's identifier in the logs.
     request_id: &'a str,
 }
@@ -221,6 +233,7 @@ impl Error {
             | Self::ForeignOrigin
             | Self::NotThroughCdn
             | Self::OwnersOnly => (403, "forbidden"),
+            Self::ConfirmationRequired { .. } => (403, "confirmation_required"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Commit(CommitError::InFlight) => (409, "conflict"),
@@ -290,9 +303,13 @@ impl Error {
             Self::Duplicate { existing, .. } => *existing,
             _ => None,
         };
+        let page = match self {
+            Self::ConfirmationRequired { page } => Some(page.as_str()),
+            _ => None,
+        };
         let (_, code) = self.kind();
-        let error = self.sentence();
-        serde_json::to_string(&ErrorBody { error, code, messages, existing, request_id }).unwrap_or_default()
+        let body = ErrorBody { error: self.sentence(), code, messages, existing, page, request_id };
+        serde_json::to_string(&body).unwrap_or_default()
     }
 
     /// One message for each mistake in the request.

@@ -18,6 +18,9 @@ pub struct HandlerCall {
     pub key: Option<String>,
     /// The version of the resource that a member saw: its entity tag, or its stage.
     pub seen: Option<String>,
+    /// Whether an assistant may have sent the request to the API itself: an application whose token is also for the MCP
+    /// endpoint.
+    pub by_assistant: bool,
     /// The member's confirmation, if the call needs one. The transaction uses it up.
     pub confirmed: Option<Confirmed>,
     /// How the audit log calls the read, if the reply has the data of people.

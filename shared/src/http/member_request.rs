@@ -47,6 +47,7 @@ impl MemberRequest {
             input: SentInput::Form(fields),
             key: sent("key"),
             seen: sent("seen"),
+            by_assistant: false,
             confirmed: None,
             reading: None,
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::role::{Department, EmploymentType, Location, RemotePolicy, SalaryRange, Title};
+use super::role::{Department, EmploymentType, Location, RemotePolicy, RoleContent, SalaryRange, Title};
 use super::{Country, Posting, Role, RoleStatus, Slug};
 use crate::clock::Timestamp;
 use crate::id::Id;
@@ -58,6 +58,22 @@ pub struct RoleAndPosting {
 }
 
 impl RoleAndPosting {
+    /// Whether people outside of the team would see that the role gets this content.
+    pub fn shows(&self, after: &RoleContent) -> bool {
+        let Self { role, posting } = self;
+        let is_public = |posting: &&Posting| Visibility::of(posting, role.status) != Visibility::Hidden;
+        let Some(posting) = posting.as_ref().filter(is_public) else { return false };
+        // A posting may have a title and a description of its own.
+        let shown = |content: &RoleContent| {
+            let posting = posting.content.shown(content);
+            let mut shown = content.clone();
+            shown.title = posting.title.clone();
+            shown.description = posting.description.cloned();
+            shown
+        };
+        shown(&role.content) != shown(after)
+    }
+
     /// The opening on the career page, if the posting is published and the role is open.
     pub fn opening(&self) -> Option<Opening> {
         self.posting.as_ref().and_then(|posting| Opening::of(&self.role, posting))

@@ -17,6 +17,7 @@ use super::operation::Operation;
 use super::reference::reference;
 use super::schema::Schemas;
 use super::source::Source;
+use crate::BASE_URL;
 
 /// A sample error of each kind with the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {
@@ -36,6 +37,10 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("forbidden", Error::InsufficientScope(Scope::RolesWrite.into())),
         ("suspended", Error::Suspended),
         ("network_not_allowed", Error::NetworkNotAllowed(Some([203, 0, 113, 9].into()))),
+        (
+            "confirmation_required",
+            Error::ConfirmationRequired { page: format!("{BASE_URL}/dashboard/roles/243619676164009") },
+        ),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
         ("conflict", Error::Commit(CommitError::InFlight)),
@@ -86,6 +91,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
+        | Error::ConfirmationRequired { .. }
         | Error::CursorExpired
         | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),

@@ -5,7 +5,7 @@ use shared::handlers::responses::role::RolePatch;
 use shared::handlers::roles;
 use shared::http::{Error, input};
 use shared::id::Id;
-use shared::model::{Posting, RoleAndPosting, RoleContent, Scope, Visibility};
+use shared::model::{RoleAndPosting, Scope};
 
 use super::arguments::{CallKey, ResponseFormat, read, rest};
 use super::fence::{clean, trusted};
@@ -66,26 +66,12 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
 }
 
 /// The question whether a role is to be changed; `None` if nobody outside of the team would see the change.
-fn question(
-    RoleAndPosting { role, posting }: &RoleAndPosting,
-    patch: RolePatch,
-) -> Result<Option<Question>, Error> {
+fn question(before: &RoleAndPosting, patch: RolePatch) -> Result<Option<Question>, Error> {
+    let RoleAndPosting { role, posting } = before;
     let after = patch.apply(role.content.clone());
     let after =
         after.ok_or_else(|| Error::Validation(vec!["salary_min must be at most salary_max".to_owned()]))?;
-    let is_public = |posting: &&Posting| Visibility::of(posting, role.status) != Visibility::Hidden;
-    let Some(posting) = posting.as_ref().filter(is_public) else { return Ok(None) };
-    // A posting may have a title and a description of its own.
-    let shown = |content: &RoleContent| {
-        let posting = posting.content.shown(content);
-        let mut shown = content.clone();
-        shown.title = posting.title.clone();
-        shown.description = posting.description.cloned();
-        shown
-    };
-    if shown(&role.content) == shown(&after) {
-        return Ok(None);
-    }
+    let Some(posting) = posting.as_ref().filter(|_| before.shows(&after)) else { return Ok(None) };
     Ok(Some(Question {
         facts: vec![fact("role", role.content.title.as_str())],
         state: format!("{} {}", role.version, posting.version),
