@@ -22,8 +22,11 @@ use shared::model::Scope;
 use url::form_urlencoded;
 
 use crate::compression;
-use crate::openapi::WITHOUT_READING;
 use crate::project::project;
+
+/// The extension with the schema of the response to a credential that may not read people. Clients are generated for
+/// credentials that may.
+pub const WITHOUT_READING: &str = "x-without-candidates-read";
 
 /// The path of the contract, which describes every route exactly.
 pub const WHOLE: &str = "functions/docs/contract.json";

@@ -80,10 +80,7 @@ use contract::ContractMonitor;
 use engine::{Original, Records, Table};
 use interceptor::DynamoDbInterceptor;
 
-pub use project::{project, sources};
-
-/// The base URL of public links in tests.
-pub const BASE_URL: &str = "https://api.rolecall.test";
+pub use project::{BASE_URL, project, sources};
 
 /// The index of the demo organization Acme in [`DEMOS`].
 pub const ACME: usize = 0;

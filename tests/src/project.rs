@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// The base URL of public links in tests.
+pub const BASE_URL: &str = "https://api.rolecall.test";
+
 /// Returns the path of a file of the project.
 pub fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)

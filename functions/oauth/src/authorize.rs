@@ -18,6 +18,7 @@ use url::Url;
 use crate::client;
 use crate::offer::Offer;
 use crate::pages::{ConsentPage, Ending};
+use crate::register::known_scopes;
 
 /// The parameters that must not be repeated. Only `resource` may be repeated.
 const UNREPEATABLE: [&str; 7] = [
@@ -333,11 +334,6 @@ impl AccessRequest {
             Some(audience) => Ok(Self { challenge: challenge.to_owned(), scopes, audience }),
         }
     }
-}
-
-/// Returns the scopes of this service in a list of scopes (RFC 6749, section 3.3). Unknown ones are left out.
-pub(crate) fn known_scopes(list: &str) -> Scopes {
-    list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
 }
 
 /// Returns the audience that resource indicators (RFC 8707) name: the URL of this host, of its API or of its MCP endpoint.

@@ -8,11 +8,10 @@ use shared::auth::hash;
 use shared::clock::Timestamp;
 use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, WebAddress,
+    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, Scope, Scopes, WebAddress,
 };
 use utoipa::ToSchema;
 
-use crate::authorize::known_scopes;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
 /// The maximum number of redirect URIs of a client.
@@ -233,4 +232,9 @@ fn is_misleading(c: char) -> bool {
 
 fn invalid_metadata(description: impl Into<String>) -> OAuthRejection {
     OAuthRejection::new("invalid_client_metadata", description)
+}
+
+/// Returns the scopes of this service in a list of scopes (RFC 6749, section 3.3). Unknown ones are left out.
+pub(crate) fn known_scopes(list: &str) -> Scopes {
+    list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
 }

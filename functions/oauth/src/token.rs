@@ -13,8 +13,9 @@ use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
-use crate::authorize::{audience, known_scopes};
+use crate::authorize::audience;
 use crate::client;
+use crate::register::known_scopes;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
 /// The parameters that must not be repeated (RFC 6749, section 3.2). Only `resource` may be repeated.

@@ -5,7 +5,7 @@ use shared::http::{ErrorBody, Existing, OAuthError};
 use shared::model::{Scope, Slug, VoiceProvider};
 use utoipa::PartialSchema;
 
-use crate::BASE_URL;
+use crate::project::BASE_URL;
 
 use super::errors;
 use super::operation::{Operation, RequestContent};

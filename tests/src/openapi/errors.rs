@@ -17,7 +17,7 @@ use super::operation::Operation;
 use super::reference::reference;
 use super::schema::Schemas;
 use super::source::Source;
-use crate::BASE_URL;
+use crate::project::BASE_URL;
 
 /// A sample error of each kind with the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {

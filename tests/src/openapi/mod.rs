@@ -21,13 +21,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::BASE_URL;
+use crate::project::BASE_URL;
+use reference::remove_unused;
 use schema::Schemas;
 use source::Source;
 
 pub use example::{Example, Refused};
 pub use operation::Operation;
-pub use paths::{DOCUMENT, WITHOUT_READING};
+pub use paths::DOCUMENT;
 pub use published::{is_portable, published};
 
 /// The version of the OpenAPI specification.
@@ -106,23 +107,4 @@ pub fn contract(examples: &BTreeMap<&str, Example>) -> Value {
     remove_unused(&mut document);
     names::rename(&mut document);
     document
-}
-
-/// Removes unused components.
-fn remove_unused(document: &mut Value) {
-    loop {
-        let text = document.to_string();
-        let mut removed = false;
-        for (kind, components) in document["components"].as_object_mut().expect("components") {
-            let components = components.as_object_mut().expect("components of a kind");
-            let before = components.len();
-            components.retain(|name, _| {
-                kind == "securitySchemes" || text.contains(&format!("\"#/components/{kind}/{name}\""))
-            });
-            removed |= components.len() < before;
-        }
-        if !removed {
-            return;
-        }
-    }
 }

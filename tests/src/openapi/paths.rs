@@ -13,10 +13,7 @@ use super::operation::{Operation, RequestContent};
 use super::reference::reference;
 use super::schema::Schemas;
 use super::source::Source;
-
-/// The extension with the schema of the response to a credential that may not read people. Clients are generated for
-/// credentials that may.
-pub const WITHOUT_READING: &str = "x-without-candidates-read";
+use crate::contract::WITHOUT_READING;
 
 /// The route that returns the document itself.
 pub const DOCUMENT: &str = "GET /api/v1/openapi.json";

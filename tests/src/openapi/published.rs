@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use shared::model::schema::{BLANK, LINE, LINES, LINES_OR_BLANK, WEB_ADDRESS};
 
-use super::reference::{SCHEMAS, name_of, reference};
-use super::remove_unused;
+use super::reference::{SCHEMAS, name_of, reference, remove_unused};
 use super::schema::nullable;
 
 /// How the paths begin that no client of the API uses: those of assistants, of OAuth libraries and of search engines.
