@@ -102,6 +102,10 @@ def has_unknown_grant(case):
     return made_for[case.id].isdisjoint(("code", "refresh_token"))
 
 
+def lacks_grant_type(case):
+    return GRANTS.keys().isdisjoint(case.body["grant_types"])
+
+
 def lacks_grant(case):
     return not all(case.body.get(name) for name in GRANTS[case.body["grant_type"]])
 
@@ -221,6 +225,12 @@ RULES = [
         "A redirect URI must .*",
         "all valid hosts and ports would need a long pattern; the short one covers ordinary ones",
         has_unusual_redirect_uri,
+    ),
+    Excuse(
+        400,
+        "grant_types must contain authorization_code or refresh_token.",
+        "unknown ones are left out, and generators of requests do not support `contains`",
+        lacks_grant_type,
     ),
     Excuse(
         400,
