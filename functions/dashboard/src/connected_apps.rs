@@ -21,10 +21,8 @@ struct ConnectedAppsPage<'p> {
     apps: Vec<AppRow<'p>>,
     /// The sites whose applications may only read.
     narrowed: Vec<NarrowedRow<'p>>,
-    /// Whether the member may lift this.
-    can_lift: bool,
     base_url: &'p str,
-    /// Whether the member may change the rule for confirmations.
+    /// Whether the member may lift this, and change the rule for confirmations.
     is_owner: bool,
 }
 
@@ -78,7 +76,6 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         layout: Layout::of(&request, Section::ConnectedApps),
         apps: apps.collect(),
         narrowed: narrowed.collect(),
-        can_lift: request.member().role == MemberRole::Owner,
         base_url: request.context.base_url(),
         is_owner: request.member().role == MemberRole::Owner,
     })
