@@ -12,7 +12,7 @@
 //! - `store`: the table with its keys, reads, transactions and the gate
 //! - `documents`: what uploaded documents are, and what they would do when they are opened
 //! - `model`: valid values and state machines, without I/O
-//! - `token_encryption`, `mac_keys`, `secret`, `id`, `random`, `clock`, `base62`: the foundations
+//! - `token_encryption`, `mac_keys`, `secret`, `id`, `random`, `clock`, `base62`, `invisible`: the foundations
 
 pub mod auth;
 mod base62;
@@ -23,6 +23,7 @@ pub mod documents;
 pub mod handlers;
 pub mod http;
 pub mod id;
+pub mod invisible;
 pub mod mac_keys;
 pub mod model;
 pub mod providers;

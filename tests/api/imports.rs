@@ -7,8 +7,9 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "base62",
+    "invisible",
     "descriptions",
     "clock",
     "random",

@@ -3,9 +3,10 @@
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
+use tests::assistant::Assistant;
 use tests::browser::{Browser, Form};
 use tests::dashboard::owner;
-use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi};
+use tests::{ACME, BASE_URL, Fixtures, GLOBEX, Response, TestApi};
 
 use super::mcp_protocol::with_headers;
 
@@ -121,6 +122,41 @@ async fn any_decision_uses_the_state_up() {
     assert_eq!(send(&api, "Chef", &late).await.body["error"]["code"], -32602);
     assert_eq!(roles(&api).await, before + 1);
     assert_eq!(decisions(&api).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_yes_is_used_up_also_if_the_call_fails() {
+    let api = TestApi::new().await;
+    let of = Fixtures::new(&api).await;
+    let assistant = Assistant::new(&api);
+    let yes = json!({ "action": "accept", "content": { "confirm": true } });
+    let close = json!({ "role_id": of.role, "action": "close" });
+    let asked = assistant.ask("set_role_status", &close, &json!({})).await;
+    let answer = json!({ "inputResponses": { "confirm": yes }, "requestState": asked["requestState"] });
+    let role = format!("/api/v1/roles/{}", of.role);
+    // The role is not the one any more that the member was asked about.
+    api.request(Method::PATCH, &role).json(&json!({ "location": "Bonn" })).send().await.expect(200);
+    let asked_again = assistant.ask("set_role_status", &close, &answer).await;
+    assert_eq!(asked_again["resultType"], "input_required", "{asked_again}");
+    assert_eq!(
+        decisions(&api).await[0]["tool"],
+        json!({ "name": "set_role_status", "outcome": "confirmed" })
+    );
+    assert_eq!(
+        assistant.ask("set_role_status", &close, &answer).await,
+        Value::Null,
+        "an error of the protocol"
+    );
+
+    let pause = json!({ "role_id": of.role, "action": "pause" });
+    let asked = assistant.ask("set_role_status", &pause, &json!({})).await;
+    let answer = json!({ "inputResponses": { "confirm": yes }, "requestState": asked["requestState"] });
+    api.post(&format!("{role}/pause"), json!({})).await.expect(200);
+    assert_eq!(assistant.ask("set_role_status", &pause, &answer).await["isError"], true);
+    api.post(&format!("{role}/resume"), json!({})).await.expect(200);
+    assert_eq!(assistant.ask("set_role_status", &pause, &answer).await, Value::Null);
+    assert_eq!(api.get(&role).await.expect(200).body["status"], "open");
+    assert_eq!(decisions(&api).await.len(), 2);
 }
 
 #[tokio::test]

@@ -2,15 +2,16 @@
 //! that needs a confirmation.
 
 use mcp::prompts::{Prompt, PromptArgument};
-use mcp::request::{McpRequest, Question};
+use mcp::request::McpRequest;
 use mcp::resources::ResourceTemplate;
 use mcp::rpc::{Answer, Message};
 use mcp::server::{self, Server};
 use mcp::tools::{Annotations, Call, Tool, ToolError, ToolResult, text};
 use serde_json::{Value, json};
+use shared::handlers::responses::role::Role;
 use shared::handlers::roles;
-use shared::http::{ApiRequest, Error, Reply, Route, Row, Unversioned};
-use shared::model::Scope;
+use shared::http::{ApiRequest, Created, Error, Question, Reply, Route, Row, Unversioned};
+use shared::model::{RoleContent, Scope};
 
 /// A picture of one pixel.
 const PNG: &str =
@@ -163,11 +164,15 @@ static TOOLS: &[Tool] = &[
 
 /// Creates a role with the title in the arguments, after a confirmation.
 async fn create_role(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let question = Question::plain("Create a role.");
     let title = request.arguments().get("title").cloned().unwrap_or_default();
     let fields = [("title".to_owned(), title)].into_iter().collect();
     let call = request.call(None, fields)?;
-    Ok(ToolResult::structured(request.carry_out_confirmed(question, call, roles::create).await?))
+    Ok(ToolResult::structured(request.carry_out_confirmed(call, create_confirmed).await?))
+}
+
+async fn create_confirmed(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
+    request.confirm(|| Question::new("Create a role.")).await?;
+    roles::create(request).await
 }
 
 fn with_state(request: &McpRequest) -> Result<ToolResult, ToolError> {

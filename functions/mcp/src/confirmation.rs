@@ -1,29 +1,24 @@
-//! Confirmations: what cannot be undone, reaches people or becomes public happens only after a member has said so.
+//! How a tool asks a member before a handler does what cannot be undone, reaches people or becomes public.
 //!
 //! A modern client that can show forms asks the member, if the organization's rule allows that. The question travels to the
 //! client and back in `requestState`, which is encrypted for one caller and one call. For any other client, the question is
-//! stored, and the member answers it on a page of the dashboard. The assistant never gets anything with which it could
-//! confirm the call itself. Any answer uses the question up.
+//! stored, and the member answers it on a page of the dashboard. Any answer in the client uses the question up.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use shared::clock::{Timestamp, later};
-use shared::http::Error;
-use shared::model::Scope;
-use shared::store::{AnsweredQuestion, Confirmation, Confirmed, Fact, Transaction};
+use shared::http::facts::fact;
+use shared::http::{
+    AcceptedQuestion, ApiRequest, Assistant, Error, HandlerCall, QUESTION_LIFE, Question, Reply, Unconfirmed,
+};
+use shared::model::{AuditTargetKind, Scope, ToolOutcome};
+use shared::store::{AnsweredQuestion, CommitError, Fact, Transaction};
 
-use crate::facts::{fact, of_arguments};
 use crate::failure::ToolError;
-use crate::request::{McpRequest, Question};
+use crate::request::McpRequest;
 use crate::rpc::RpcError;
 use crate::tools;
 
-/// The time in which a question must be answered.
-const LIFE: SignedDuration = SignedDuration::from_mins(15);
 /// The length of the random identifier of a question.
 // 131 bits, so nobody can guess one.
 const QUESTION_LENGTH: usize = 22;
@@ -44,25 +39,41 @@ struct AskedQuestion {
     until: Timestamp,
 }
 
-/// What the member said.
-enum Decision {
-    Yes,
-    No,
-    /// Nothing that the question asks for.
-    Missing,
-}
-
 impl McpRequest {
-    /// Asks the member to confirm the call, unless that has happened. The first answer ends the call with the question;
-    /// the same call succeeds, once, after the member has confirmed it.
-    pub(crate) async fn confirm(&self, mut question: Question) -> Result<Confirmed, ToolError> {
-        let call = hash(&format!("{}\n{}", self.caller(), self.fingerprint(&question.state)));
-        question.facts.extend(of_arguments(self.arguments()));
-        let length: usize = question.facts.iter().map(|fact| fact.text.chars().count()).sum();
-        if length <= FORM_TEXT && self.may_ask_in_client().await? {
-            self.confirm_in_client(&question, call).await
-        } else {
-            self.confirm_on_page(question, &call).await
+    /// Calls a handler that asks a member first. The first answer is the question; the same call succeeds, once, after the
+    /// member has confirmed it.
+    pub async fn carry_out_confirmed<I, O, H, F>(
+        &self,
+        call: HandlerCall,
+        handler: H,
+    ) -> Result<Value, ToolError>
+    where
+        H: FnOnce(ApiRequest<I>) -> F,
+        F: Future<Output = Result<Reply<O>, Error>>,
+    {
+        // A call that happened must not be confirmed again.
+        if let Some(reply) = self.find_reply(&call).await? {
+            return Ok(reply);
+        }
+        let accepted = self.accepted().await?;
+        let assistant = Some(Assistant::Tool { accepted: accepted.clone() });
+        let error = match self.carry_out(HandlerCall { assistant, ..call }, handler).await {
+            Ok(reply) => return Ok(reply),
+            Err(error) => error,
+        };
+        // A conflict runs the call again.
+        if let (Some(AcceptedQuestion { id, until, .. }), false) = (accepted, error.is_conflict()) {
+            match self.use_up(self.answered(id, until), ToolOutcome::Confirmed).await {
+                // The call itself has done so before it failed.
+                Ok(()) | Err(CommitError::Stale) => {}
+                Err(error) => return Err(Error::from(error).into()),
+            }
+        }
+        match error {
+            ToolError::Failed(Error::ConfirmationRequired(unconfirmed)) => {
+                Err(self.ask_member(&unconfirmed).await?)
+            }
+            error => Err(error),
         }
     }
 
@@ -75,38 +86,61 @@ impl McpRequest {
         Ok(!rule.requires_page(self.actor().kind))
     }
 
-    async fn confirm_in_client(&self, question: &Question, call: String) -> Result<Confirmed, ToolError> {
-        let asked = match self.state()? {
-            Some(state) => serde_json::from_value::<AskedQuestion>(state).ok(),
-            None => None,
-        };
-        // The call may have come to mean something else since the member was asked.
-        let Some(AskedQuestion { id, until, .. }) = asked.filter(|asked| asked.call == call) else {
-            return self.ask_client(question, call).await;
-        };
-        let decision = decision(self.response(CONFIRM));
-        if matches!(decision, Decision::Missing) {
-            return self.ask_client(question, call).await;
+    /// The question to which the member has said yes in the client. Fails if the member has said no, or if the question was
+    /// answered before.
+    async fn accepted(&self) -> Result<Option<AcceptedQuestion>, ToolError> {
+        let Some(state) = self.state()? else { return Ok(None) };
+        let Ok(AskedQuestion { id, call, until }) = serde_json::from_value(state) else { return Ok(None) };
+        let Some(is_accepted) = decision(self.response(CONFIRM)) else { return Ok(None) };
+        if !self.may_ask_in_client().await? {
+            return Ok(None);
         }
         let store = self.context().store();
         if store.is_confirmation_used(self.tenant(), &id).await.map_err(Error::from)? {
             let message = "The question was answered already; call the tool again without the answer";
             return Err(RpcError::invalid_params(message).into());
         }
-        let target = tools::target(self.arguments());
-        let answered = AnsweredQuestion { id, until, tool: self.name(), target };
-        if matches!(decision, Decision::Yes) {
-            return Ok(Confirmed::InClient(answered));
+        if is_accepted {
+            return Ok(Some(AcceptedQuestion { id, hash: call, until }));
         }
-        let mut transaction = Transaction::new(self.tenant());
-        transaction.refuse_question(&answered);
-        store.commit(transaction).await.map_err(Error::from)?;
-        Err(refused())
+        self.use_up(self.answered(id, until), ToolOutcome::Refused).await.map_err(Error::from)?;
+        Err(ToolError::Rejected(
+            "The member did not confirm the call, so nothing was done. Do not repeat it.".to_owned(),
+        ))
     }
 
-    async fn ask_client(&self, question: &Question, call: String) -> Result<Confirmed, ToolError> {
+    fn answered(&self, id: String, until: Timestamp) -> AnsweredQuestion {
+        AnsweredQuestion { id, until, tool: self.name(), target: tools::target(self.arguments()) }
+    }
+
+    async fn use_up(&self, question: AnsweredQuestion, outcome: ToolOutcome) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(self.tenant());
+        transaction.use_question(&question, outcome);
+        self.context().store().commit(transaction).await
+    }
+
+    /// Asks the member, in the client if that is allowed and shows everything.
+    async fn ask_member(&self, unconfirmed: &Unconfirmed) -> Result<ToolError, ToolError> {
+        let length: usize = unconfirmed.question.facts.iter().map(|fact| fact.text.chars().count()).sum();
+        if length <= FORM_TEXT && self.may_ask_in_client().await? {
+            return self.ask_in_client(unconfirmed).await;
+        }
+        self.ask_on_page(unconfirmed).await?;
+        let Unconfirmed { question, page, .. } = unconfirmed;
+        Ok(ToolError::Unconfirmed(format!(
+            "Not done yet: {} A member has to confirm this within 15 minutes, signed in, on this page: {page} Show the \
+             link to the member. Repeat the same call after the member has confirmed it; you cannot confirm it \
+             yourself.",
+            question.summary
+        )))
+    }
+
+    async fn ask_in_client(
+        &self,
+        Unconfirmed { question, hash, .. }: &Unconfirmed,
+    ) -> Result<ToolError, ToolError> {
         let id = self.context().random().token(QUESTION_LENGTH);
-        let until = later(self.context().now(), LIFE);
+        let until = later(self.context().now(), QUESTION_LIFE);
         let field = json!({ "type": "boolean", "title": "Yes, do this", "default": false });
         let mut fields = json!({ CONFIRM: field });
         let texts = self.texts(question).await?;
@@ -122,71 +156,31 @@ impl McpRequest {
         let schema = json!({ "type": "object", "properties": fields, "required": [CONFIRM] });
         let form = json!({ "mode": "form", "message": question.summary, "requestedSchema": schema });
         let question = json!({ CONFIRM: { "method": "elicitation/create", "params": form } });
-        Err(self.ask(&question, Some(&json!(AskedQuestion { id, call, until })))?)
+        self.ask(&question, Some(&json!(AskedQuestion { id, call: hash.clone(), until })))
     }
 
     /// What the member reads in a form. Only a caller that may read candidates gets a candidate's name.
     async fn texts(&self, question: &Question) -> Result<String, Error> {
         let mut facts = Vec::new();
-        if let Some((id, name)) = &question.candidate
+        let candidate = question.target.filter(|target| target.kind == AuditTargetKind::Candidate);
+        if let (Some(name), Some(id)) = (&question.candidate, candidate.and_then(|target| target.id))
             && self.scopes().contains(Scope::CandidatesRead)
         {
-            self.record_reading(*id).await?;
+            self.record_reading(id).await?;
             facts.push(fact("candidate", name));
         }
         facts.extend(question.facts.iter().cloned());
         let lines = facts.into_iter().map(|Fact { label, text }| format!("{label}: {text}"));
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
+}
 
-    async fn confirm_on_page(&self, question: Question, call: &str) -> Result<Confirmed, ToolError> {
-        let (store, now) = (self.context().store(), self.context().now());
-        let found = store.find_confirmation(self.tenant(), call, now).await.map_err(Error::from)?;
-        let Question { summary, facts, .. } = question;
-        match found {
-            Some(Confirmation { confirmed_by: Some(_), version, .. }) => {
-                return Ok(Confirmed::OnPage { hash: call.to_owned(), version });
-            }
-            Some(_) => {}
-            None => {
-                let question = Confirmation {
-                    tool: self.name().to_owned(),
-                    summary: summary.clone(),
-                    facts,
-                    target: tools::target(self.arguments()),
-                    actor: self.actor().clone(),
-                    member: self.member(),
-                    confirmed_by: None,
-                    until: later(now, LIFE),
-                    version: 1,
-                };
-                store.put_confirmation(self.tenant(), call, &question).await.map_err(Error::from)?;
-            }
-        }
-        let base_url = self.context().base_url();
-        Err(ToolError::Unconfirmed(format!(
-            "Not done yet: {summary} A member has to confirm this within 15 minutes, signed in, on this page: \
-             {base_url}/dashboard/confirmations/{call} Show the link to the member. Repeat the same call after the \
-             member has confirmed it; you cannot confirm it yourself."
-        )))
+/// Whether the member has said yes or no; `None` if the response is not what the question asks for.
+fn decision(response: Option<&Value>) -> Option<bool> {
+    let response = response?;
+    match (response["action"].as_str()?, &response["content"][CONFIRM]) {
+        ("accept", Value::Bool(said)) => Some(*said),
+        ("decline" | "cancel", _) => Some(false),
+        _ => None,
     }
-}
-
-fn decision(response: Option<&Value>) -> Decision {
-    let Some(response) = response else { return Decision::Missing };
-    match (response["action"].as_str(), &response["content"][CONFIRM]) {
-        (Some("accept"), Value::Bool(true)) => Decision::Yes,
-        (Some("accept"), Value::Bool(false)) | (Some("decline" | "cancel"), _) => Decision::No,
-        _ => Decision::Missing,
-    }
-}
-
-fn refused() -> ToolError {
-    ToolError::Rejected(
-        "The member did not confirm the call, so nothing was done. Do not repeat it.".to_owned(),
-    )
-}
-
-fn hash(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }

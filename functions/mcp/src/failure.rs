@@ -21,6 +21,11 @@ pub enum ToolError {
 }
 
 impl ToolError {
+    /// Whether the call may succeed if it runs again.
+    pub(crate) const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Failed(error) if error.is_conflict())
+    }
+
     /// The result, if the client has to ask the member; the failure otherwise.
     pub(crate) fn ask(self) -> Result<Value, Failure> {
         match self {

@@ -6,7 +6,6 @@
 
 mod confirmation;
 pub mod era;
-mod facts;
 mod failure;
 pub mod prompts;
 pub mod request;

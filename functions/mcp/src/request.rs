@@ -1,15 +1,13 @@
 //! A call of a tool: the caller, the arguments, and what the tool may do with them.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared::clock::{Timestamp, later};
-use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput};
+use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput, Unconfirmed};
 use shared::id::Id;
 use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
 use shared::secret::Secret;
-use shared::store::{Fact, StoreError};
+use shared::store::StoreError;
 use shared::token_encryption::EncryptedToken;
 
 use crate::era::Client;
@@ -27,26 +25,6 @@ pub struct McpRequest {
     responses: Map<String, Value>,
     /// The state of the earlier result.
     state: Option<String>,
-}
-
-/// The question whether a call of a handler may happen.
-pub struct Question {
-    /// What happens, without any text that somebody wrote.
-    pub summary: String,
-    /// What the member also reads, such as a text that will be public. The arguments of the call are part of it in any case.
-    pub facts: Vec<Fact>,
-    /// The candidate whom the call is about, with the name.
-    pub candidate: Option<(Id, String)>,
-    /// Everything that the confirmation holds for and that can change meanwhile, such as the stage that the application
-    /// is in now. The tool and its arguments are part of it in any case.
-    pub state: String,
-}
-
-impl Question {
-    /// A question that shows nothing but what the call says.
-    pub fn plain(summary: impl Into<String>) -> Self {
-        Self { summary: summary.into(), facts: Vec::new(), candidate: None, state: String::new() }
-    }
 }
 
 /// A state that the client carries, with its end.
@@ -143,7 +121,7 @@ impl McpRequest {
     pub fn call(&self, id: Option<Id>, fields: Map<String, Value>) -> Result<HandlerCall, ToolError> {
         let input = SentInput::Arguments { tool: self.name, fields };
         let key = self.idempotency_key()?;
-        Ok(HandlerCall { id, input, key, seen: None, by_assistant: false, confirmed: None, reading: None })
+        Ok(HandlerCall { id, input, key, seen: None, assistant: None, reading: None })
     }
 
     /// Calls the handler of an API route: the same rules, receipts and entries in the audit log.
@@ -156,29 +134,15 @@ impl McpRequest {
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
     }
 
-    /// Calls the handler after a member has confirmed it.
-    pub async fn carry_out_confirmed<I, O, H, F>(
-        &self,
-        question: Question,
-        call: HandlerCall,
-        handler: H,
-    ) -> Result<Value, ToolError>
-    where
-        H: FnOnce(ApiRequest<I>) -> F,
-        F: Future<Output = Result<Reply<O>, Error>>,
-    {
-        // A call that happened must not be confirmed again.
-        if let Some(reply) = self.find_reply(&call).await? {
-            return Ok(reply);
-        }
-        let confirmed = Some(self.confirm(question).await?);
-        self.carry_out(HandlerCall { confirmed, ..call }, handler).await
-    }
-
     /// The stored reply, if the handler was called before with the same idempotency key.
     pub async fn find_reply(&self, call: &HandlerCall) -> Result<Option<Value>, ToolError> {
         let reply = self.request.find_reply(call.clone()).await?;
         Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
+    }
+
+    /// Stores the question whether a call may happen, so that a member can answer it on a page of the dashboard.
+    pub(crate) async fn ask_on_page(&self, unconfirmed: &Unconfirmed) -> Result<(), Error> {
+        self.request.ask_on_page(unconfirmed).await
     }
 
     /// Records that the caller reads a candidate's name.
@@ -245,31 +209,11 @@ impl McpRequest {
 
     /// What a state is encrypted for: one caller and one call.
     fn purpose(&self) -> String {
-        format!("mcp\n{}\n{}", self.caller(), self.fingerprint(""))
-    }
-
-    /// Who calls, as one text.
-    pub(crate) fn caller(&self) -> String {
         let Actor { kind, id, .. } = self.actor();
-        format!("{} {} {id:?}", self.tenant(), kind.as_str())
-    }
-
-    /// The tool, its arguments and `action`, as one text that is the same for the same call.
-    pub(crate) fn fingerprint(&self, action: &str) -> String {
         let mut arguments = self.arguments.clone();
         arguments.retain(|name, _| !matches!(name.as_str(), "idempotency_key" | "response_format"));
-        json!([self.name, sorted(&Value::Object(arguments)), action]).to_string()
-    }
-}
-
-/// The same value, with the fields of all objects in order.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        Value::Object(fields) => {
-            let fields: BTreeMap<_, _> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
-            fields.into_iter().map(|(name, value)| (name.clone(), value)).collect()
-        }
-        value => value.clone(),
+        let mut call = json!([self.name, arguments]);
+        call.sort_all_objects();
+        format!("mcp\n{} {} {id:?}\n{call}", self.tenant(), kind.as_str())
     }
 }

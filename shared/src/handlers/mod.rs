@@ -17,6 +17,7 @@ pub mod moves;
 pub mod notes;
 pub mod organization;
 pub mod postings;
+mod questions;
 pub mod quick_post;
 pub mod responses;
 pub mod resumes;

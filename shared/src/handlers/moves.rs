@@ -18,6 +18,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::candidate_lookup::find_with_role;
+use super::questions;
 
 /// A candidate after a move.
 #[derive(Debug, Serialize, ToSchema)]
@@ -120,7 +121,7 @@ pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Visible<Moved
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let step = |input: Rejection| Move::Reject { reason: input.reason, notes: input.notes };
     make(&request, |input| input.role_id, step).await
@@ -141,7 +142,7 @@ pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCa
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     make(&request, |input| input.role_id, |input| Move::Hire { start_date: input.start_date }).await
 }
@@ -200,8 +201,10 @@ async fn attempt<'r, I>(
     let stage = role_id.and_then(|role| record.application(role)).map(|application| application.stage);
     request.check_stage(stage.unwrap_or(record.candidate.stage).as_str())?;
     let Moved { record, steps } = record.make(step, role_id, now)?;
-    if matches!(step, Move::Reject { .. } | Move::Hire { .. }) {
-        request.require_member(&format!("/dashboard/candidates/{}", record.candidate.id)).await?;
+    match step {
+        Move::Reject { .. } => request.confirm(|| questions::of_end(before, "Reject", role_id)).await?,
+        Move::Hire { .. } => request.confirm(|| questions::of_end(before, "Hire", role_id)).await?,
+        Move::Advance(_) | Move::Unreject | Move::Unhire => {}
     }
     let mut history: Vec<_> = statuses.iter().map(TouchpointKind::of_status).collect();
     history.extend(steps.iter().map(|made| TouchpointKind::of(step, *made)));

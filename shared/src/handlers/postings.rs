@@ -1,7 +1,7 @@
 //! Creating, editing and publishing job postings.
 
-use super::invalid;
 use super::responses::posting::Posting;
+use super::{invalid, questions};
 use crate::http::{ApiRequest, Collection, Created, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Slug, Title};
@@ -62,7 +62,7 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
 ///
 /// # Errors
 ///
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     let PostingPatch { title, public_description, requirements } = request.input()?;
@@ -87,7 +87,7 @@ pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>,
 /// # Errors
 ///
 /// - `invalid_transition`: the role is closed.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
@@ -100,7 +100,7 @@ pub async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
 ///
 /// # Errors
 ///
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn unpublish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
@@ -121,7 +121,7 @@ async fn replace<I>(
     posting: model::Posting,
 ) -> Result<Reply<Posting>, Error> {
     if posting != before && (before.published || posting.published) {
-        request.require_member(&format!("/dashboard/roles/{}/posting", role.id)).await?;
+        request.confirm(|| questions::of_posting(&role, &before, &posting)).await?;
     }
     let mut transaction = request.transaction();
     let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)))?;

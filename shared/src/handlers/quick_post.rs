@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::questions;
 use super::responses::posting::career_portal_url;
 use super::responses::{posting, role};
 use crate::http::{ApiRequest, CreatedTogether, Error, Reply, input};
@@ -37,12 +38,12 @@ pub struct Posted {
 ///
 /// # Errors
 ///
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
     let now = request.context.now();
     if publish {
-        request.require_member("/dashboard/roles").await?;
+        request.confirm(questions::of_quick_post).await?;
     }
     let base = Slug::of_posting(job_posting.shown(&role).title.as_str());
     let draft = Role::draft(request.context.ids().next(), role, now);

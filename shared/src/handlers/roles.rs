@@ -5,7 +5,7 @@ use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::model::{self, RoleAndPosting, RoleContent, RoleStatus};
 
-use super::invalid;
+use super::{invalid, questions};
 
 input! {
     /// What to publish with a role.
@@ -17,7 +17,7 @@ input! {
 
 /// An action that changes a role's status.
 #[derive(Clone, Copy)]
-pub enum Action {
+enum Action {
     /// A draft becomes open.
     Publish,
     /// An open role is paused.
@@ -30,7 +30,7 @@ pub enum Action {
 
 impl Action {
     /// The role after the action. Fails if its status does not allow the action.
-    pub fn apply(self, role: &model::Role, now: Timestamp) -> Result<model::Role, Error> {
+    fn apply(self, role: &model::Role, now: Timestamp) -> Result<model::Role, Error> {
         let changed = match self {
             Self::Publish => role.clone().publish(now),
             Self::Pause => role.clone().pause(now),
@@ -81,7 +81,7 @@ pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Ro
 ///
 /// # Errors
 ///
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     let role = &before.role;
@@ -94,7 +94,7 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
         return Reply::resource(&present(&request, before.role));
     }
     if before.shows(&content) {
-        require_member(&request, role).await?;
+        request.confirm(|| questions::of_change(&before)).await?;
     }
     let after = role.clone().edit(content, request.context.now());
     change(&request, &before, after).await
@@ -106,7 +106,7 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not a draft.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     let Publication { job_posting } = request.input()?;
@@ -119,7 +119,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
         Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
         posting => posting,
     };
-    require_member(&request, &before.role).await?;
+    request.confirm(|| questions::of_publication(&before, job_posting)).await?;
     replace(&request, &before, RoleAndPosting { role: after, posting }).await
 }
 
@@ -128,7 +128,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not open.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, Action::Pause).await
 }
@@ -138,7 +138,7 @@ pub async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not paused.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, Action::Resume).await
 }
@@ -147,14 +147,14 @@ pub async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 ///
 /// # Errors
 ///
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     request.input()?;
     if before.role.status == RoleStatus::Closed {
         return Reply::resource(&present(&request, before.role));
     }
-    require_member(&request, &before.role).await?;
+    request.confirm(|| questions::of_closing(&before)).await?;
     let now = request.context.now();
     let after = RoleAndPosting {
         role: before.role.clone().close(now),
@@ -182,15 +182,12 @@ async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<
     let before = find_with_posting(&request).await?;
     request.input()?;
     let after = action.apply(&before.role, request.context.now())?;
-    if !matches!(action, Action::Reopen) {
-        require_member(&request, &before.role).await?;
+    match action {
+        Action::Pause => request.confirm(|| questions::of_pause(&before)).await?,
+        Action::Resume => request.confirm(|| questions::of_resumption(&before)).await?,
+        Action::Publish | Action::Reopen => {}
     }
     change(&request, &before, after).await
-}
-
-/// Fails if an assistant may not change this role without a member.
-async fn require_member<I>(request: &ApiRequest<I>, role: &model::Role) -> Result<(), Error> {
-    request.require_member(&format!("/dashboard/roles/{}", role.id)).await
 }
 
 /// Replaces a role and leaves its posting unchanged.

@@ -14,6 +14,7 @@ use crate::store::MaybeErased;
 
 use super::candidate_lookup::{UNKNOWN_ROLE, find_with_role, with_roles};
 use super::consents::CallConsent;
+use super::questions;
 
 input! {
     /// A voice screen to create.
@@ -35,7 +36,7 @@ input! {
 /// - `invalid_transition`: the candidate is hired or rejected.
 /// - `channel_not_connected`: no voice provider is set up.
 /// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their transcripts.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = request.organization().mode;
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
@@ -83,7 +84,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
             missing.join(" and ")
         )));
     }
-    request.require_member(&format!("/dashboard/candidates/{candidate_id}")).await?;
+    request.confirm(|| questions::of_invitation(&before.candidate, &role, scheduled_at)).await?;
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(

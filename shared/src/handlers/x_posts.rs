@@ -17,7 +17,7 @@ use crate::services::accounts::{AccountError, XAccount};
 use crate::store::{Listed, Paging, Transaction};
 use crate::token_encryption::EncryptionKeys;
 
-use super::invalid;
+use super::{invalid, questions};
 
 /// The time a post's metrics are reused before X is queried again.
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
@@ -77,19 +77,20 @@ input! {
 ///
 /// - `channel_not_connected`: no X account is connected, or the account must be reconnected.
 /// - `upstream_failed`: X failed or did not confirm the post. An unconfirmed post may or may not have been published.
-/// - `confirmation_required`: an assistant sent the request, and an owner requires that a member confirms it.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
     let NewPost { job_posting_id, style } = request.input()?;
     let texts = compose_texts(&request.context, request.organization(), job_posting_id).await?;
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
-    request.require_member("/dashboard/roles").await?;
     let (id, now) = (request.context.ids().next(), request.context.now());
     let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
+    let question = || questions::of_post(job_posting_id, &draft.text);
     let mut transaction = request.transaction();
     match request.context.providers().x(request.organization().mode) {
         XPort::Missing => Err(not_connected("x is not set up on this service")),
         XPort::Simulated => {
+            request.confirm(question).await?;
             let history = Paging { limit: SIMULATED_HISTORY, before: None };
             let history = request.context.store().list_posts(request.tenant(), &history).await?;
             let external_id = x_simulator::post(id.get(), &draft.text, &history.items)
@@ -102,6 +103,7 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
         XPort::Real(x, keys) => {
             let connection = request.context.store().find_x_connection(request.tenant()).await?;
             let connection = connection.ok_or_else(|| not_connected("x has no connected account"))?;
+            request.confirm(question).await?;
             let username = connection.username.clone();
             transaction.insert_post(&draft, now)?;
             if let Some(reply) = request.begin(transaction, UNCONFIRMED).await? {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::idempotency::IdempotencyKey;
+use super::question::Given;
 use super::{ApiRequest, Error, HandlerCall, Reply};
 use crate::id::Id;
 use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scopes, Tenant};
@@ -19,7 +20,8 @@ impl AdmittedRequest {
         call: HandlerCall,
     ) -> Self {
         let idempotency_key = IdempotencyKey::of(&context, &actor, scopes, &call);
-        Self { context, organization, actor, scopes, idempotency_key, call }
+        let confirmed = Given::default();
+        Self { context, organization, actor, scopes, idempotency_key, call, confirmed }
     }
 
     /// Calls the handler of an API route: the same rules and receipts for requests, forms and tools.

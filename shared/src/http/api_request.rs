@@ -11,6 +11,7 @@ use utoipa::openapi::schema::Schema;
 use super::context::RequestContext;
 use super::fields::{read_body, read_form, read_query};
 use super::idempotency::IdempotencyKey;
+use super::question::Given;
 use super::reply::{List, PATH, QUERY, etag, json};
 use super::{
     Collection, Error, Fields, HandlerCall, Input, Personal, Reply, SentInput, Visible, cursor, headers,
@@ -33,6 +34,8 @@ pub(super) struct AdmittedRequest {
     pub(super) scopes: Scopes,
     pub(super) idempotency_key: Option<IdempotencyKey>,
     pub(super) call: HandlerCall,
+    /// The confirmation, after the handler has asked for it.
+    pub(super) confirmed: Given,
 }
 
 /// A request with an API credential, for a route that takes an `I`.
@@ -214,19 +217,6 @@ impl<I> ApiRequest<I> {
     pub fn check_stage(&self, current: &str) -> Result<(), Error> {
         let matches = self.admitted.call.seen.as_ref().is_none_or(|seen| seen == current);
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
-    }
-
-    /// Fails with 403 if an owner requires the page for what assistants do, and one may have sent the request to the API
-    /// itself, past the tool that asks for the confirmation. `page` is where a member can do the same.
-    pub async fn require_member(&self, page: &str) -> Result<(), Error> {
-        if !self.admitted.call.by_assistant {
-            return Ok(());
-        }
-        let settings = self.context.store().find_organization_settings(self.tenant()).await?;
-        if settings.unwrap_or_default().confirmations.requires_page(self.actor().kind) {
-            return Err(Error::ConfirmationRequired { page: format!("{}{page}", self.context.base_url()) });
-        }
-        Ok(())
     }
 
     /// Commits the transaction that `attempt` creates for a numbered slug. Number 1 means the plain slug. The first number is

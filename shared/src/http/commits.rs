@@ -81,8 +81,8 @@ impl<I> ApiRequest<I> {
             }
             transaction.insert_receipt(&key.slot, receipt)?;
         }
-        if let Some(confirmed) = &self.admitted.call.confirmed {
-            transaction.use_confirmation(confirmed);
+        if let Some(confirmed) = self.admitted.confirmed.get() {
+            transaction.use_confirmation(&confirmed);
         }
         if transaction.is_empty() {
             return Ok(reply);
@@ -108,8 +108,8 @@ impl<I> ApiRequest<I> {
             let until = later(self.context.received_at, MAX_WAIT);
             transaction.insert_receipt(&key.slot, key.pending_receipt(until, sentence))?;
         }
-        if let Some(confirmed) = &self.admitted.call.confirmed {
-            transaction.use_confirmation(confirmed);
+        if let Some(confirmed) = self.admitted.confirmed.get() {
+            transaction.use_confirmation(&confirmed);
         }
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(None),

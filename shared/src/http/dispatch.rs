@@ -12,7 +12,9 @@ use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
-use super::{Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers, rpc};
+use super::{
+    ApiRequest, Assistant, Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers, rpc,
+};
 use crate::auth::{Caller, CredentialError};
 use crate::model::{
     ActorKind, Audience, AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant,
@@ -144,22 +146,27 @@ impl Dispatch<'_> {
         // The futures are on the heap, so that they are not copied between stack frames.
         let admitted = Box::pin(admit(&context, resource, scopes, trace)).await?;
         let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
-        let by_assistant =
+        let is_assistant =
             admitted.audience == Audience::Both && admitted.details.actor.kind == ActorKind::App;
         let call = HandlerCall {
             id: context.id().ok(),
             key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
             input: SentInput::Json(json_body(&context)?),
             seen: None,
-            by_assistant,
-            confirmed: None,
+            assistant: is_assistant.then_some(Assistant::AtApi),
             reading,
         };
         let Admitted { organization, details, scopes, .. } = admitted;
         let request = AdmittedRequest::new(context, organization, details.actor.clone(), scopes, call);
         let request = Arc::new(request);
         let reply = retry_conflicts(&request.context, || handler(request.clone()));
-        let handled = request.answer(reply);
+        let handled = async {
+            let handled = request.answer(reply).await;
+            if let Err(Error::ConfirmationRequired(unconfirmed)) = &handled {
+                ApiRequest::<()>::new(request.clone()).ask_on_page(unconfirmed).await?;
+            }
+            handled
+        };
         let used = record_use(&request.context, tenant, holder);
         tokio::join!(Box::pin(handled), Box::pin(used)).0
     }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Unconfirmed;
 use crate::id::Id;
 use crate::model::{
     ApplicationError, InvalidTransition, MoveError, PublishError, Resource, Scopes, TooManyConsents,
@@ -45,14 +46,11 @@ pub enum Error {
         None => "The API key may be used only from known networks, and the request's address is unknown".to_owned(),
     })]
     NetworkNotAllowed(Option<IpAddr>),
-    /// 403: an owner requires that a member confirms what assistants do, and the request is past the tool that asks.
+    /// 403: a member has to confirm what an assistant does.
     #[error(
-        "A member has to confirm this: call the tool at /mcp, which asks, or let a member do it on the page"
+        "A member has to confirm this on the page within 15 minutes; the same request succeeds once after that"
     )]
-    ConfirmationRequired {
-        /// The URL of the page on which a member can do it.
-        page: String,
-    },
+    ConfirmationRequired(Box<Unconfirmed>),
     /// 403: the form was issued to another browser, or too long ago.
     #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
@@ -162,7 +160,7 @@ pub struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Existing, required = false)]
     existing: Option<Existing>,
-    /// Only with `confirmation_required`: the URL of the dashboard's page on which a member can do it.
+    /// Only with `confirmation_required`: the URL of the dashboard's page on which a member confirms it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = "uri", required = false)]
     page: Option<&'a str>,
@@ -188,7 +186,7 @@ const RPC_INTERNAL_ERROR: i64 = -32603;
 
 impl Error {
     /// Whether a write conflicted with another one, so that the request may succeed if it is handled again.
-    pub(super) const fn is_conflict(&self) -> bool {
+    pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Commit(CommitError::Stale | CommitError::RoleChanged | CommitError::InFlight))
     }
 
@@ -233,7 +231,7 @@ impl Error {
             | Self::ForeignOrigin
             | Self::NotThroughCdn
             | Self::OwnersOnly => (403, "forbidden"),
-            Self::ConfirmationRequired { .. } => (403, "confirmation_required"),
+            Self::ConfirmationRequired(_) => (403, "confirmation_required"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Commit(CommitError::InFlight) => (409, "conflict"),
@@ -304,7 +302,7 @@ impl Error {
             _ => None,
         };
         let page = match self {
-            Self::ConfirmationRequired { page } => Some(page.as_str()),
+            Self::ConfirmationRequired(unconfirmed) => Some(unconfirmed.page.as_str()),
             _ => None,
         };
         let (_, code) = self.kind();

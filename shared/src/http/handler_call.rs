@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Parameters;
+use super::{Assistant, Parameters};
 use crate::id::Id;
 use crate::model::AuditAction;
-use crate::store::Confirmed;
 
 /// A call of the handler of an API route.
 #[derive(Clone)]
@@ -18,11 +17,8 @@ pub struct HandlerCall {
     pub key: Option<String>,
     /// The version of the resource that a member saw: its entity tag, or its stage.
     pub seen: Option<String>,
-    /// Whether an assistant may have sent the request to the API itself: an application whose token is also for the MCP
-    /// endpoint.
-    pub by_assistant: bool,
-    /// The member's confirmation, if the call needs one. The transaction uses it up.
-    pub confirmed: Option<Confirmed>,
+    /// The assistant who calls, or may do so, if a member has to confirm some of its calls.
+    pub assistant: Option<Assistant>,
     /// How the audit log calls the read, if the reply has the data of people.
     pub reading: Option<AuditAction>,
 }

@@ -47,8 +47,7 @@ impl MemberRequest {
             input: SentInput::Form(fields),
             key: sent("key"),
             seen: sent("seen"),
-            by_assistant: false,
-            confirmed: None,
+            assistant: None,
             reading: None,
         }
     }

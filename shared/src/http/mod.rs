@@ -7,6 +7,7 @@ mod answering;
 mod api_request;
 mod app;
 mod commits;
+mod confirmation;
 mod context;
 pub mod cursor;
 mod delivery;
@@ -15,6 +16,7 @@ mod document;
 mod envelope;
 mod environment;
 mod error;
+pub mod facts;
 mod fields;
 mod gateway_event;
 mod handler_call;
@@ -28,6 +30,7 @@ pub mod page;
 mod page_request;
 mod parameters;
 mod public_request;
+mod question;
 mod reply;
 mod return_path;
 mod route;
@@ -54,6 +57,7 @@ pub use multipart::{SentFile, SubmittedForm};
 pub use page_request::PageRequest;
 pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};
+pub use question::{AcceptedQuestion, Assistant, QUESTION_LIFE, Question, Unconfirmed};
 pub use reply::{
     Accepted, Added, Collection, Created, CreatedTogether, Feed, Html, Output, Reply, ReplyFormat,
     Unversioned, entity_tag,

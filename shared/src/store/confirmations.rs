@@ -143,12 +143,8 @@ impl Transaction {
         }
     }
 
-    /// Uses up a question, because a member has refused it in the client. Fails if it was answered before.
-    pub fn refuse_question(&mut self, question: &AnsweredQuestion) {
-        self.use_question(question, ToolOutcome::Refused);
-    }
-
-    fn use_question(&mut self, question: &AnsweredQuestion, outcome: ToolOutcome) {
+    /// Uses up a question that a member has answered in the client. Fails if it was used up before.
+    pub fn use_question(&mut self, question: &AnsweredQuestion, outcome: ToolOutcome) {
         let AnsweredQuestion { id, until, tool, target } = question;
         let mut item = keys::used_confirmation(self.tenant, id).attributes();
         item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));

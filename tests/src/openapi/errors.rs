@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp::rpc::RpcError;
 use serde_json::{Map, Value, json};
-use shared::http::{Error, Existing, ReplyFormat};
+use shared::http::{Error, Existing, Question, ReplyFormat, Unconfirmed};
 use shared::id::Id;
 use shared::model::{InvalidTransition, Resource, Scope};
 use shared::store::{CommitError, StoreError};
@@ -37,10 +37,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("forbidden", Error::InsufficientScope(Scope::RolesWrite.into())),
         ("suspended", Error::Suspended),
         ("network_not_allowed", Error::NetworkNotAllowed(Some([203, 0, 113, 9].into()))),
-        (
-            "confirmation_required",
-            Error::ConfirmationRequired { page: format!("{BASE_URL}/dashboard/roles/243619676164009") },
-        ),
+        ("confirmation_required", Error::ConfirmationRequired(Box::new(unconfirmed()))),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
         ("conflict", Error::Commit(CommitError::InFlight)),
@@ -75,6 +72,12 @@ fn duplicate() -> Error {
     Error::Duplicate { messages: vec!["email is already in use".to_owned()], existing: Some(existing) }
 }
 
+fn unconfirmed() -> Unconfirmed {
+    let hash = "cmVqZWN0IGNhbmRpZGF0ZSAyNDM2MTk2NzYxNjQwMDk".to_owned();
+    let page = format!("{BASE_URL}/dashboard/confirmations/{hash}");
+    Unconfirmed { question: Question::new(""), hash, page, name: "", is_stored: false }
+}
+
 /// Whether the operation can return the error. `named` contains the errors from the handler's doc comment.
 fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap<String, String>) -> bool {
     let method = operation.method();
@@ -91,7 +94,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
-        | Error::ConfirmationRequired { .. }
+        | Error::ConfirmationRequired(_)
         | Error::CursorExpired
         | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),

@@ -3,17 +3,16 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use shared::handlers::moves::{self, OpenStage};
-use shared::http::{Error, input};
+use shared::http::input;
 use shared::id::Id;
-use shared::model::{Application, ApplicationStatus, CandidateRecord, Notes, Reason, Scope};
+use shared::model::{Notes, Reason, Scope};
 use shared::string_enum;
 
 use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::facts::fact;
-use crate::request::{McpRequest, Question};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -70,7 +69,7 @@ input! {
         candidate_id: required Id,
         action: required Action,
         stage: optional OpenStage,
-        role_id: optional Id,
+        _role_id: optional Id,
         _reason: optional Reason,
         _notes: optional Notes,
         _start_date: optional Date,
@@ -79,7 +78,7 @@ input! {
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { candidate_id: id, action, stage, role_id, .. } = read(request)?;
+    let Arguments { candidate_id: id, action, stage, .. } = read(request)?;
     let fields = rest(request, &["candidate_id", "action"]);
     let (word, takes) = (action.as_str(), action.takes());
     if let Some(other) = fields.keys().find(|name| !takes.contains(&name.as_str())) {
@@ -94,41 +93,10 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let moved = match action {
         Action::Advance => request.carry_out(call, moves::advance).await?,
         Action::Unreject => request.carry_out(call, moves::unreject).await?,
-        Action::Reject | Action::Hire => {
-            let found = request.context().store().find_candidate(request.tenant(), id).await;
-            let record: CandidateRecord = Error::unless_missing(found.map_err(Error::from)?)?;
-            let question = question(&record, action, role_id);
-            if action == Action::Hire {
-                request.carry_out_confirmed(question, call, moves::hire).await?
-            } else {
-                request.carry_out_confirmed(question, call, moves::reject).await?
-            }
-        }
+        Action::Reject => request.carry_out_confirmed(call, moves::reject).await?,
+        Action::Hire => request.carry_out_confirmed(call, moves::hire).await?,
     };
     Ok(ToolResult::structured(show(&moved)))
-}
-
-/// The question whether a candidate is to be rejected or hired: for which applications, in which stages.
-fn question(record: &CandidateRecord, action: Action, role_id: Option<Id>) -> Question {
-    let candidate = &record.candidate;
-    let is_affected =
-        |role: Id, status| role_id.map_or(status == ApplicationStatus::Active, |named| named == role);
-    let affected = record.applications.iter().filter(|one| is_affected(one.role.id, one.status()));
-    let affected: Vec<_> = affected.collect();
-    let words =
-        |one: &&Application| format!("application for role {} in stage {}", one.role.id, one.stage.as_str());
-    let state = if affected.is_empty() {
-        format!("no application, in stage {}", candidate.stage.as_str())
-    } else {
-        affected.iter().map(words).collect::<Vec<_>>().join(", ")
-    };
-    let verb = if action == Action::Hire { "Hire" } else { "Reject" };
-    Question {
-        summary: format!("{verb} candidate {}: {state}.", candidate.id),
-        facts: affected.iter().map(|one| fact("role", one.role.title.as_str())).collect(),
-        candidate: Some((candidate.id, candidate.profile.name.as_str().to_owned())),
-        state,
-    }
 }
 
 fn show(moved: &Value) -> Value {

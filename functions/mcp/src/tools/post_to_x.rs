@@ -7,11 +7,10 @@ use shared::id::Id;
 use shared::model::{Scope, Style};
 
 use super::arguments::{CallKey, read, rest};
-use super::fence::{clean, clean_text, trusted};
+use super::fence::{clean, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::facts::fact;
-use crate::request::{McpRequest, Question};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -34,30 +33,16 @@ pub(super) const TOOL: Tool = Tool {
 
 input! {
     struct Arguments {
-        job_posting_id: required Id,
-        style: optional Style = Style::Professional,
+        _job_posting_id: required Id,
+        _style: optional Style = Style::Professional,
         _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { job_posting_id, style, .. } = read(request)?;
+    let _: Arguments = read(request)?;
     let call = request.call(None, rest(request, &[]))?;
-    let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await;
-    let texts = match texts {
-        Ok(texts) => texts,
-        Err(error) => {
-            // The job posting may have been closed since the same call posted it.
-            let post = request.find_reply(&call).await?;
-            return post.map(|post| show(&post)).ok_or_else(|| error.into());
-        }
-    };
-    let text =
-        texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
-    let text = clean_text(&text, 500);
-    let summary = format!("Post job posting {job_posting_id} to X.");
-    let question = Question { facts: vec![fact("text", &text)], state: text, ..Question::plain(summary) };
-    Ok(show(&request.carry_out_confirmed(question, call, x_posts::post_job).await?))
+    Ok(show(&request.carry_out_confirmed(call, x_posts::post_job).await?))
 }
 
 fn show(post: &Value) -> ToolResult {

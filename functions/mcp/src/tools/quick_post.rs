@@ -9,7 +9,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Question};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -75,13 +75,7 @@ fn body(mut role: Map<String, Value>, publish: bool) -> Map<String, Value> {
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { publish, .. } = read(request)?;
     let call = request.call(None, body(rest(request, &[]), publish))?;
-    let posted = if publish {
-        let question =
-            Question::plain("Create a role with a job posting, and publish both on the career page.");
-        request.carry_out_confirmed(question, call, quick_post::create).await?
-    } else {
-        request.carry_out(call, quick_post::create).await?
-    };
+    let posted = request.carry_out_confirmed(call, quick_post::create).await?;
     let (role, posting) = (&posted["role"], &posted["job_posting"]);
     let mut shown = trusted(posting, &["published", "public_url"]);
     shown.extend(trusted(role, &["status"]));

@@ -3,17 +3,16 @@
 use serde_json::{Value, json};
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::roles;
-use shared::http::{Error, input};
+use shared::http::input;
 use shared::id::Id;
-use shared::model::{RoleAndPosting, Scope};
+use shared::model::Scope;
 
 use super::arguments::{CallKey, ResponseFormat, read, rest};
 use super::fence::{clean, trusted};
 use super::list_roles::whole;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult, budget};
-use crate::facts::fact;
-use crate::request::{McpRequest, Question};
+use crate::request::McpRequest;
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -41,42 +40,20 @@ pub(super) const TOOL: Tool = Tool {
 input! {
     struct Arguments {
         role_id: optional Id,
-        patch: part RolePatch,
+        _patch: part RolePatch,
         format: part ResponseFormat,
         _key: part CallKey,
     }
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { role_id, patch, format, .. } = read(request)?;
+    let Arguments { role_id, format, .. } = read(request)?;
     let call = request.call(role_id, rest(request, &["role_id"]))?;
-    let question = match role_id {
-        None => None,
-        Some(id) => {
-            let found = request.context().store().find_role_and_posting(request.tenant(), id).await;
-            question(&found.map_err(Error::from)?.ok_or(Error::NotFound)?, patch)?
-        }
-    };
-    let role = match (role_id, question) {
-        (None, _) => request.carry_out(call, roles::create).await?,
-        (Some(_), None) => request.carry_out(call, roles::update).await?,
-        (Some(_), Some(question)) => request.carry_out_confirmed(question, call, roles::update).await?,
+    let role = match role_id {
+        None => request.carry_out(call, roles::create).await?,
+        Some(_) => request.carry_out_confirmed(call, roles::update).await?,
     };
     Ok(ToolResult::structured(show(&role, format)))
-}
-
-/// The question whether a role is to be changed; `None` if nobody outside of the team would see the change.
-fn question(before: &RoleAndPosting, patch: RolePatch) -> Result<Option<Question>, Error> {
-    let RoleAndPosting { role, posting } = before;
-    let after = patch.apply(role.content.clone());
-    let after =
-        after.ok_or_else(|| Error::Validation(vec!["salary_min must be at most salary_max".to_owned()]))?;
-    let Some(posting) = posting.as_ref().filter(|_| before.shows(&after)) else { return Ok(None) };
-    Ok(Some(Question {
-        facts: vec![fact("role", role.content.title.as_str())],
-        state: format!("{} {}", role.version, posting.version),
-        ..Question::plain(format!("Change role {}, whose job posting is public.", role.id))
-    }))
 }
 
 /// A role after a change.

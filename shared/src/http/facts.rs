@@ -1,26 +1,18 @@
-//! What a member reads before a confirmation.
+//! What a member reads before a confirmation: texts with their labels.
 
 use serde_json::{Map, Value};
-use shared::store::Fact;
 
-use crate::tools::fence::clean_text;
+use crate::invisible::is_invisible;
+use crate::store::Fact;
 
-/// The arguments that a question says in other words, or that change nothing.
-const SAID: [&str; 7] = [
-    "candidate_id",
-    "screen_id",
-    "role_id",
-    "job_posting_id",
-    "action",
-    "idempotency_key",
-    "response_format",
-];
+/// The fields that a question says in other words.
+const SAID: [&str; 2] = ["role_id", "job_posting_id"];
 
-/// Everything that the arguments of a call say.
-pub(crate) fn of_arguments(arguments: &Map<String, Value>) -> Vec<Fact> {
+/// Everything that the fields of a call say.
+pub(super) fn of_call(call: &Map<String, Value>) -> Vec<Fact> {
     let said = |(name, _): &(&String, &Value)| SAID.contains(&name.as_str());
-    let mut facts = of(arguments.iter().filter(|argument| !said(argument)));
-    let emptied = arguments.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
+    let mut facts = of(call.iter().filter(|field| !said(field)));
+    let emptied = call.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
     let emptied: Vec<_> = emptied.collect();
     if !emptied.is_empty() {
         facts.push(fact("emptied", &emptied.join(", ")));
@@ -29,7 +21,7 @@ pub(crate) fn of_arguments(arguments: &Map<String, Value>) -> Vec<Fact> {
 }
 
 /// Everything that the fields of an object say. A field of an object in it is called by both names.
-pub(crate) fn of<'f>(fields: impl Iterator<Item = (&'f String, &'f Value)>) -> Vec<Fact> {
+pub fn of<'f>(fields: impl Iterator<Item = (&'f String, &'f Value)>) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (name, value) in fields {
         add(name, value, &mut facts);
@@ -38,11 +30,14 @@ pub(crate) fn of<'f>(fields: impl Iterator<Item = (&'f String, &'f Value)>) -> V
 }
 
 /// A text with its label.
-pub(crate) fn fact(name: &str, text: &str) -> Fact {
+pub fn fact(name: &str, text: &str) -> Fact {
     let words = name.replace(['_', '.'], " ");
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
-    Fact { label: first.into_iter().chain(letters).collect(), text: clean_text(text, usize::MAX) }
+    Fact {
+        label: first.into_iter().chain(letters).collect(),
+        text: text.chars().filter(|c| !is_invisible(*c)).collect(),
+    }
 }
 
 fn add(name: &str, value: &Value, facts: &mut Vec<Fact>) {
