@@ -12,6 +12,7 @@ import gzip
 import http.client
 import itertools
 import json
+import os
 import pathlib
 import random
 import statistics
@@ -52,8 +53,10 @@ class Tenant:
 
     def __init__(self, folder, endpoint, port, number):
         def admin(*words):
-            command = [folder / "rolecall-admin", "--endpoint", endpoint, "--credential-keys", keys(), "--json", *words]
-            return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            command = [folder / "rolecall-admin", "--endpoint", endpoint, "--json", *words]
+            variables = {**os.environ, "CREDENTIAL_KEYS": keys()}
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=variables)
+            return json.loads(done.stdout)
 
         organization = str(admin("organization", "create", f"Soak {number}", "--plan", "pro")["id"])
         self.slug, self.port = f"soak-{number}", port

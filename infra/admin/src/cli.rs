@@ -49,10 +49,7 @@ pub struct Cli {
     /// Use an S3 endpoint other than the region's, such as the local service's
     #[arg(long, global = true, help_heading = GLOBAL, env = "RESUME_ENDPOINT", value_name = "URL", value_parser = endpoint)]
     pub bucket_endpoint: Option<String>,
-    /// Keys that authenticate credentials, the newest first, for new API keys and links
-    #[arg(long, global = true, help_heading = GLOBAL, env = "CREDENTIAL_KEYS", hide_env_values = true, value_name = "KEYS", value_parser = MacKeys::parse)]
-    pub credential_keys: Option<MacKeys>,
-    /// Name or ARN of the secret in Secrets Manager with the newest of these keys
+    /// Name or ARN of the secret in Secrets Manager with the key that authenticates new API keys and links
     #[arg(long, global = true, help_heading = GLOBAL, env = "CREDENTIAL_SECRET", value_name = "NAME")]
     pub credential_secret: Option<String>,
     /// Print JSON
@@ -68,6 +65,9 @@ const GLOBAL: &str = "Global options";
 const EXAMPLES: &str = "\
 Without --endpoint, it uses AWS, configured by the usual environment variables and files: AWS_PROFILE, AWS_REGION,
 AWS_ACCESS_KEY_ID and so on. Exit codes: 0 success, 1 failure, 2 invalid usage.
+
+Instead of --credential-secret, the environment variable CREDENTIAL_KEYS may have the keys, the newest first. No option
+takes them, because other users of a machine see command lines.
 
 Examples:
   rolecall-admin organization create \"Acme Ltd\" --plan pro
@@ -655,20 +655,26 @@ impl Cli {
         }
     }
 
-    /// The keys that authenticate credentials, if the command needs them and they are named.
-    pub async fn credential_keys(&self) -> Result<Option<MacKeys>, String> {
+    /// The keys that authenticate credentials, if the command needs them: those in the environment variable
+    /// `CREDENTIAL_KEYS`, or else in the secret that the arguments name.
+    pub async fn credential_keys(&self, variable: Option<String>) -> Result<Option<MacKeys>, String> {
         let creates_credentials = matches!(
             self.command,
             Command::Key(KeyCommand::Create(_) | KeyCommand::Rotate { .. })
                 | Command::Member(MemberCommand::Create(_) | MemberCommand::Link(_))
         );
-        match (&self.credential_keys, &self.credential_secret) {
-            (Some(keys), _) => Ok(Some(keys.clone())),
-            (None, Some(name)) if creates_credentials => {
+        match (variable.filter(|keys| !keys.is_empty()), &self.credential_secret) {
+            _ if !creates_credentials => Ok(None),
+            (Some(keys), _) => {
+                let invalid =
+                    |error| format!("The environment variable CREDENTIAL_KEYS has no keys: {error}.");
+                MacKeys::parse(&keys).map(Some).map_err(invalid)
+            }
+            (None, Some(name)) => {
                 let invalid = |error| format!("The secret {name} is not a key: {error}.");
                 MacKeys::parse(&read_secret(name).await?).map(Some).map_err(invalid)
             }
-            (None, _) => Ok(None),
+            (None, None) => Ok(None),
         }
     }
 

@@ -28,6 +28,7 @@ async fn main() -> ExitCode {
 }
 
 async fn execute(cli: Cli) -> Result<(), String> {
-    let (store, keys, bucket) = (cli.store().await, cli.credential_keys().await?, cli.bucket().await?);
+    let keys = cli.credential_keys(std::env::var("CREDENTIAL_KEYS").ok()).await?;
+    let (store, bucket) = (cli.store().await, cli.bucket().await?);
     run(cli, store, Clock::system(), Random::system()?, keys, bucket, &mut std::io::stdout()).await
 }

@@ -79,7 +79,7 @@ impl TestAdmin {
         let cli = Cli::try_parse_from(std::iter::once("rolecall-admin".to_owned()).chain(words));
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());
-        let keys = cli.credential_keys().await?.or_else(|| MacKeys::parse(KEY).ok());
+        let keys = cli.credential_keys(None).await?.or_else(|| MacKeys::parse(KEY).ok());
         let clock = Clock::from_fn(move || now);
         let (store, random, bucket) = (self.store.clone(), self.random.clone(), self.bucket.clone());
         Box::pin(run(cli, store, clock, random, keys, bucket, &mut out)).await?;
@@ -555,8 +555,25 @@ async fn without_the_service_s_key_no_credential_is_created() {
              Manager with --credential-secret."
         );
     }
-    let cli = Cli::try_parse_from(["rolecall-admin", "organization", "list", "--credential-keys", "short"]);
-    assert!(cli.unwrap_err().to_string().contains("needs at least 32 characters"));
+}
+
+/// Other users of a machine see the arguments of its programs.
+#[tokio::test]
+async fn keys_come_from_the_environment_and_never_from_the_command_line() {
+    let create = ["rolecall-admin", "key", "create", "1", "--name", "One"];
+    let refused = Cli::try_parse_from(create.iter().chain(&["--credential-keys", KEY])).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::UnknownArgument);
+    let cli = Cli::parse_from(create);
+    assert!(cli.credential_keys(Some(KEY.to_owned())).await.unwrap().is_some());
+    for missing in [None, Some(String::new())] {
+        assert!(cli.credential_keys(missing).await.unwrap().is_none());
+    }
+    let sentence = cli.credential_keys(Some("short".to_owned())).await.unwrap_err();
+    assert!(sentence.starts_with("The environment variable CREDENTIAL_KEYS has no keys: "), "{sentence}");
+    assert!(sentence.contains("32 characters") && !sentence.contains("short"), "{sentence}");
+    // A command that makes no credential does not need them.
+    let list = Cli::parse_from(["rolecall-admin", "organization", "list"]);
+    assert!(list.credential_keys(Some("short".to_owned())).await.unwrap().is_none());
 }
 
 #[tokio::test]
