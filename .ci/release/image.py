@@ -170,7 +170,7 @@ def try_names(client):
     """Finds the service by its name, with DNS and in /etc/hosts, also on a system that names other modules for host names."""
     client.networks.create("rolecall")
     run = ["docker", "run", "--rm", "--network", "rolecall"]
-    service = processes.running("container", [*run, "--name", "service", "rolecall", "--memory"])
+    service = processes.running("container", [*run, "--name", "service", "rolecall", "--memory", "--host", "0.0.0.0,service,database"])
     with tempfile.NamedTemporaryFile("w") as modules, service as (process, log):
         processes.wait_for(process, lambda: "\nOpen " in text(log))
         address = "{{.NetworkSettings.Networks.rolecall.IPAddress}}"

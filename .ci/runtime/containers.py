@@ -88,7 +88,7 @@ def run_events(rolecall, environment):
     """Runs every sample event in a container."""
     provider = sam.functions()
     events = sam.events(provider)
-    command = [rolecall, *sam.SERVICE, "--host", "172.17.0.1", "--dynamodb-port", "8000", "--bucket-port", "9000"]
+    command = [rolecall, *sam.SERVICE, "--host", "172.17.0.1,host.docker.internal", "--dynamodb-port", "8000", "--bucket-port", "9000"]
     with processes.running("local service", list(map(str, command))) as (process, _):
         processes.wait_for(process, lambda: processes.answers("http://172.17.0.1:3000/api/v1/organization"))
         with processes.running(START_LAMBDA, START_LAMBDA.split(), {**environment, **sam.exports()}) as (process, log):

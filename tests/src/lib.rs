@@ -257,7 +257,8 @@ impl TestApi {
         let gateway = gateway(&environment, &contract_monitor);
         let files = Host::Bucket(Arc::new(LocalBucket::in_memory(BUCKET)), clock.as_clock());
         tokio::spawn(server::serve(bucket, files, until(stopped.clone())));
-        tokio::spawn(server::serve(callbacks, Host::Gateway(gateway.clone()), until(stopped)));
+        let loopback = "127.0.0.1".parse().expect("a host");
+        tokio::spawn(server::serve(callbacks, Host::Gateway(gateway.clone(), loopback), until(stopped)));
         dynamodb.clear_calls();
         Self { gateway, environment, clock, dynamodb, contract_monitor, _table: table, _shutdown: shutdown }
     }

@@ -3,6 +3,7 @@
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
+use std::io;
 use std::path::Path;
 
 use dynoxide::Database;
@@ -10,6 +11,7 @@ use shared::store::Store;
 use tokio::net::TcpListener;
 
 use crate::in_process;
+use crate::server::{self, Host, Hosts};
 
 /// The file in the data folder.
 const FILE: &str = "dynamodb.sqlite";
@@ -63,8 +65,9 @@ impl Embedded {
     pub async fn serve(
         self,
         listener: TcpListener,
+        hosts: Hosts,
         shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), String> {
-        dynoxide::server::serve_with_shutdown(listener, self.database, shutdown).await
+    ) -> io::Result<()> {
+        server::serve(listener, Host::Database(self.database.clone(), hosts), shutdown).await
     }
 }

@@ -75,6 +75,7 @@ pub fn execute(database: &Database, operation: &str, body: &str) -> Answer {
     let result = match operation {
         "CreateTable" => run(body, |request| database.create_table(request)),
         "DeleteTable" => run(body, |request| database.delete_table(request)),
+        "ListTables" => run(body, |request| database.list_tables(request)),
         "DescribeTable" => run(body, |request| database.describe_table(request)),
         "DescribeTimeToLive" => run(body, |request| database.describe_time_to_live(request)),
         "UpdateTable" => run(body, |request| database.update_table(request)),
@@ -87,6 +88,7 @@ pub fn execute(database: &Database, operation: &str, body: &str) -> Answer {
         "Scan" => run(body, |request| database.scan(request)),
         "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
         "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "TransactGetItems" => run(body, |request| database.transact_get_items(request)),
         "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
         _ => return (400, r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#.to_owned()),
     };

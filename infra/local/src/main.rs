@@ -16,7 +16,7 @@ use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::event_fixtures;
 use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
-use rolecall_local::server::{self, Host};
+use rolecall_local::server::{self, Host, Hosts};
 use rolecall_local::template::Template;
 use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
@@ -42,9 +42,10 @@ const TEMPLATE: &str = include_str!("../../../template.yaml");
 #[derive(Parser)]
 #[command(name = "rolecall", version, args_override_self = true)]
 struct Arguments {
-    /// IP address to listen on, for the API and the embedded DynamoDB
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    host: IpAddr,
+    /// IP address to listen on, and after commas other names by which the service is reached, such as that of a container;
+    /// it answers only to these, and to localhost and the loopback addresses with its port
+    #[arg(long, value_name = "ADDRESS[,NAME...]", default_value = "127.0.0.1")]
+    host: Hosts,
     /// Port of the API; 0 picks a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
@@ -107,7 +108,7 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> Result<(), String> {
     let mut interrupted = pin!(interrupted()?);
     let template = Template::parse(TEMPLATE)?;
-    let address = arguments.host;
+    let (hosts, address) = (arguments.host.clone(), arguments.host.address);
     let listener = listen(address, arguments.port, "--port").await?;
     let base_url = url(&listener)?;
     let bucket_listener = listen(address, arguments.bucket_port, "--bucket-port").await?;
@@ -124,7 +125,8 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
         let listener = listen(address, arguments.dynamodb_port, "--dynamodb-port").await?;
         let (endpoint, store) = (url(&listener)?, database.store(&arguments.table));
-        (endpoint, store, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
+        let served = database.serve(listener, hosts.clone(), changed(database_stopped));
+        (endpoint, store, Some(tokio::spawn(served)))
     };
 
     let is_in_folder = database.is_some() && !arguments.memory;
@@ -178,7 +180,8 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let bucket = tokio::spawn(server::serve(bucket_listener, bucket, changed(stopped.clone())));
     let jobs = (!arguments.recorded).then(|| start_jobs(&environment));
     let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
-    let server = tokio::spawn(server::serve(listener, Host::Gateway(Arc::new(gateway)), changed(stopped)));
+    let gateway = Host::Gateway(Arc::new(gateway), hosts);
+    let server = tokio::spawn(server::serve(listener, gateway, changed(stopped)));
     warn_if_exposed(address);
     print_urls_and_logins(&base_url, &endpoint, &bucket_url)?;
 
@@ -194,7 +197,9 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     }
     drop(stop_database);
     match database {
-        Some(database) => database.await.map_err(|error| error.to_string())?,
+        Some(database) => {
+            database.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+        }
         None => Ok(()),
     }
 }

@@ -320,6 +320,8 @@ async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
         let url = url.replace(printed, reachable);
         let response = client.get(&url).send().await.unwrap_or_else(|error| panic!("{url}: {error}"));
         assert!(!response.status().is_server_error(), "{url}: {}", response.status());
+        // By its other addresses, the service is not called.
+        assert_eq!(response.status() == 421, printed != reachable, "{url}");
     }
     service.stop()
 }
@@ -335,6 +337,100 @@ async fn the_service_listens_on_the_given_address_and_warns_beyond_loopback() {
         errors.starts_with("Warning: Rolecall listens on every address of this machine. Anyone "),
         "{errors}"
     );
+}
+
+/// A page of another site can have its own name stand for this machine (DNS rebinding), or send requests to its address.
+#[tokio::test]
+async fn a_page_of_another_site_reaches_neither_the_api_nor_the_database() {
+    let service = Service::start(&["--memory", "--host", "127.0.0.1,rolecall.test"]);
+    let client = client();
+    for url in [&service.base_url, &service.printed["DynamoDB"]] {
+        let own = url.strip_prefix("http://").expect("a URL");
+        let port = own.rsplit(':').next().expect("a port");
+        let send = async |host: &str| {
+            let response = client.get(url).header("host", host).send().await.expect("a response");
+            (response.status().as_u16(), response.text().await.expect("text"))
+        };
+        let (localhost, v6) = (format!("localhost:{port}"), format!("[::1]:{port}"));
+        for host in [own, &localhost, &v6, "rolecall.test", "rolecall.test:443"] {
+            assert_ne!(send(host).await.0, 421, "{url} as {host}");
+        }
+        for host in
+            ["evil.example", &format!("evil.example:{port}"), &format!("{own}.evil.example"), "localhost"]
+        {
+            let (status, text) = send(host).await;
+            assert_eq!(status, 421, "{url} as {host}");
+            assert!(text.contains("start it with --host and that name"), "{text}");
+        }
+    }
+    let asked = client
+        .request(reqwest::Method::OPTIONS, &service.printed["DynamoDB"])
+        .header("origin", "https://evil.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type,x-amz-target")
+        .send()
+        .await
+        .expect("a response");
+    assert!(!asked.headers().contains_key("access-control-allow-origin"), "{asked:?}");
+}
+
+/// Whether a file in the folder contains the word, in any letter case.
+fn stores(data: &tempfile::TempDir, word: &str) -> bool {
+    let files = std::fs::read_dir(data.path()).expect("a folder").map(|entry| entry.expect("a file").path());
+    files.filter(|path| path.is_file()).any(|path| {
+        let bytes = std::fs::read(path).expect("bytes").to_ascii_lowercase();
+        bytes.windows(word.len()).any(|part| part == word.as_bytes())
+    })
+}
+
+#[tokio::test]
+async fn the_files_keep_nothing_of_an_erased_person() {
+    let (name, word) = ("Quillfeather", "quillfeather");
+    let data = tempfile::tempdir().expect("a folder");
+    let client = client();
+    let mut service = Service::start(&["--data", folder(&data), "--empty"]);
+    let post = async |path: &str, key: &str, body: Value| {
+        let (status, body) = service.post(&client, path, key, &body).await.expect("a response");
+        assert!(status < 300, "{body}");
+        body
+    };
+    let posted = post("/api/v1/quick_post", "a", json!({ "role": { "title": "Engineer" } })).await;
+    let person = |name: &str, number: usize| {
+        let email = format!("{name}{number}@example.com");
+        json!({ "name": format!("{name} {number}"), "email": email, "role_id": posted["role"]["id"] })
+    };
+    let mut erased = Vec::new();
+    for number in 0..12 {
+        let one = post("/api/v1/candidates", &format!("b{number}"), person(name, number)).await;
+        post("/api/v1/candidates", &format!("c{number}"), person("Jane", number)).await;
+        let path = format!("/api/v1/candidates/{}", one["id"]);
+        let text = format!("{name} ").repeat(if number % 2 == 0 { 3 } else { 380 });
+        post(&format!("{path}/notes"), &format!("d{number}"), json!({ "text": text })).await;
+        erased.push(path);
+    }
+    assert!(stores(&data, word));
+    for path in erased {
+        post(&format!("{path}/erase"), &path, json!({})).await;
+    }
+    // A task erases what the first transaction has left.
+    let table = async || {
+        let call = client.post(&service.printed["DynamoDB"]).header("x-amz-target", "DynamoDB_20120810.Scan");
+        let answer = call.body(r#"{"TableName":"rolecall"}"#).send().await.expect("a response");
+        answer.text().await.expect("text").to_ascii_lowercase()
+    };
+    let mut found = table().await;
+    assert!(found.contains("jane") && !found.contains("lastevaluatedkey"), "the answer has the whole table");
+    for _ in 0..600 {
+        if !found.contains(word) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        found = table().await;
+    }
+    assert!(!found.contains(word), "the table");
+    signal("INT", service.child.id());
+    service.child.wait().expect("an exit status");
+    assert!(!stores(&data, word));
 }
 
 /// Runs the program, which must fail, and returns its error output.

@@ -15,7 +15,8 @@ async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("http://{} {BASE_URL} {}", listener.local_addr()?, key(ACME, Mode::Live));
     let closed = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
-    server::serve(listener, Host::Gateway(api.gateway.clone()), async {
+    let hosts = BASE_URL.trim_start_matches("https://").parse().map_err(std::io::Error::other)?;
+    server::serve(listener, Host::Gateway(api.gateway.clone(), hosts), async {
         // An error ends the input, too.
         let _ = closed.await;
     })
