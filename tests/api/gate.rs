@@ -133,6 +133,33 @@ async fn a_forged_credential_of_each_kind_costs_no_call() {
     assert!(!api.dynamodb.take_calls().iter().any(of_acme));
 }
 
+/// A key without an expiry is valid text for ever, also after it was revoked.
+#[tokio::test]
+async fn a_revoked_key_costs_its_organization_one_write_a_minute() {
+    let api = TestApi::new().await;
+    let acme = tenant(ACME, Mode::Live);
+    let [revoked, other]: [Credential; 2] = insert_keys(&api, acme, 1..3).await.try_into().unwrap();
+    let calls = async |credential: &Credential, status: u16| {
+        api.dynamodb.take_calls();
+        let request = api.request(Method::GET, ROUTE).bearer(credential.reveal());
+        request.send().await.expect(status);
+        api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect::<Vec<_>>()
+    };
+    calls(&revoked, 200).await;
+    api.store().revoke_api_key(acme, revoked.id(), api.environment.clock.now()).await.unwrap();
+    for minute in ["2026-11-20T09:40:00Z", "2026-11-20T09:41:00Z"] {
+        api.clock.set(minute);
+        assert_eq!(calls(&revoked, 401).await, ["UpdateItem"], "{minute}");
+        for _ in 0..20 {
+            assert_eq!(calls(&revoked, 401).await, [""; 0], "{minute}");
+        }
+    }
+    assert_eq!(calls(&other, 200).await.len(), 4, "holder, gate, last use and list");
+    // Access tokens are looked for each time: one that was just issued by another function must work.
+    let (_, token) = connect_app(&api.environment, acme, owner(&api, ACME).await.id, "App").await;
+    calls(&token, 200).await;
+}
+
 #[tokio::test]
 async fn a_request_of_a_known_credential_makes_one_call_for_the_gate() {
     async fn calls(api: &TestApi, token: &str) -> Vec<String> {

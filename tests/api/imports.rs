@@ -30,7 +30,7 @@ const LAYERS: [&str; 19] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 28] = [
+const MODEL_IN_HTTP: [&str; 29] = [
     "Actor",
     "ActorKind",
     "Audience",
@@ -41,6 +41,7 @@ const MODEL_IN_HTTP: [&str; 28] = [
     "Day",
     "Device",
     "Email",
+    "GateHash",
     "Member",
     "MemberRole",
     "Mode",

@@ -5,9 +5,13 @@ use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::join_all;
 use http::Method;
-use shared::model::{Mode, Plan};
+use shared::auth::Kind;
+use shared::id::Id;
+use shared::model::{Mode, Networks, Plan};
+use shared::random::Random;
+use shared::store::{ApiKey, Transaction};
 use tests::interceptor::Fault;
-use tests::{ACME, GLOBEX, Response, TestApi, tenant};
+use tests::{ACME, GLOBEX, Response, TestApi, new_credential, tenant};
 
 async fn get_roles(api: &TestApi, mode: Mode) -> Response {
     api.request(Method::GET, "/api/v1/roles").key(GLOBEX, mode).send().await
@@ -206,5 +210,36 @@ async fn a_request_that_conflicts_at_the_gate_is_admitted_and_counted_once() {
         let get_roles = || api.request(Method::GET, "/api/v1/organization").key(demo, Mode::Live).send();
         get_roles().await.expect(200);
         assert_eq!(get_roles().await.expect(200).number("/usage/requests_today"), 2);
+    }
+}
+
+/// Whoever has found a key that may not be used from their network takes nothing from its owner.
+#[tokio::test]
+async fn requests_from_a_network_that_the_key_refuses_leave_the_whole_quota() {
+    let api = TestApi::new().await;
+    let (globex, now) = (tenant(GLOBEX, Mode::Live), api.environment.clock.now());
+    let credential = new_credential(Kind::ApiKey, globex, Id::new(77).unwrap(), &Random::seeded(7));
+    let networks = Networks::parse("203.0.113.0/24").unwrap();
+    let key = ApiKey { networks, ..credential.api_key("Office".to_owned(), now) };
+    api.store().insert_api_key(Transaction::new(globex), &key).await.unwrap();
+    let send = |source: &'static str| {
+        let request = api.request(Method::GET, "/api/v1/roles").bearer(credential.reveal());
+        async move { request.from(source).send().await }
+    };
+    api.dynamodb.take_calls();
+    let refused = send("198.51.100.7").await.expect(403);
+    assert_eq!(refused.header("ratelimit"), r#""daily";r=100;t=52200"#);
+    let calls = api.dynamodb.take_calls();
+    assert!(calls.iter().all(|call| call.operation == "GetItem"), "{calls:?}");
+
+    // In any order and at any moment, exactly 100 of the owner's requests are admitted.
+    let sources = (0..600).map(|n| if n % 3 == 0 { "198.51.100.7" } else { "203.0.113.9" });
+    let responses = join_all(sources.map(send)).await;
+    let count = |status: u16| responses.iter().filter(|response| response.status == status).count();
+    assert_eq!((count(200), count(200) + count(403) + count(429)), (100, 600));
+    // A key that was revoked is no longer valid anywhere.
+    api.store().revoke_api_key(globex, key.id, now).await.unwrap();
+    for source in ["198.51.100.7", "203.0.113.9"] {
+        send(source).await.expect(401);
     }
 }

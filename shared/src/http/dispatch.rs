@@ -36,7 +36,7 @@ pub struct MemberAccess {
     /// The member has this role or a higher one.
     pub role: MemberRole,
     /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it, and is
-    /// then redirected to this page, which has the form.
+    /// then redirected to this page, which has the form. `{id}` in it stands for the one in the request's path.
     pub fresh_sign_in_for: Option<&'static str>,
     /// The page is also for members who have yet to set up the second factor that their organization requires.
     pub before_second_factor: bool,
@@ -123,10 +123,14 @@ impl Dispatch<'_> {
         if let Some(reply) = request.second_factor_step(access.before_second_factor) {
             return Ok(reply.typed());
         }
-        if let Some(form) = access.fresh_sign_in_for
-            && let Some(reply) = request.confirmation(form)
-        {
-            return Ok(reply.typed());
+        if let Some(form) = access.fresh_sign_in_for {
+            let form = match request.context.id() {
+                Ok(id) => form.replace("{id}", &id.to_string()),
+                Err(_) => form.to_owned(),
+            };
+            if let Some(reply) = request.confirmation(&form) {
+                return Ok(reply.typed());
+            }
         }
         let (tenant, request) = (request.tenant(), Arc::new(request));
         let reply = retry_conflicts(&request.context, || handler(request.clone()));
@@ -191,7 +195,7 @@ async fn retry_conflicts(
 }
 
 /// Checks the credential and the quota in one step, then the network and the scopes. The first request of a
-/// credential also reads the details of its holder, beside the gate.
+/// credential also reads the details of its holder. They say from which networks a request counts.
 async fn admit(
     context: &RequestContext,
     resource: Resource,
@@ -222,20 +226,33 @@ async fn admit(
     let seconds_left = Day::of(now).seconds_left(now);
     let shard = context.random().below(u64::MAX);
     let presented = credential.presented();
-    let (tenant, holder) = (presented.tenant, presented.holder);
+    let (tenant, holder, known) = (presented.tenant, presented.holder, context.known_holders());
+    let unknown = Error::Unauthorized { presented: true };
+    if known.is_refused(&presented, now) {
+        return Err(unknown);
+    }
+    let Some(details) = find_holder(context, tenant, holder).await? else {
+        known.refuse(&presented, now);
+        return Err(unknown);
+    };
     let cost = match resource {
         Resource::Mcp if context.body().len() <= MAX_BODY => rpc::cost(context.body()),
         // Longer bodies are refused unread.
         Resource::Mcp | Resource::Api => 1,
     };
-    let verdict = context.store().admit(&presented, cost, now, shard);
-    let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));
-    let admission = match verdict? {
-        Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
+    let is_allowed = details.networks.allow(context.address());
+    let verdict = if is_allowed {
+        context.store().admit(&presented, cost, now, shard).await?
+    } else {
+        context.store().authenticate(&presented, now).await?
+    };
+    let admission = match verdict {
+        Verdict::Unknown => {
+            known.refuse(&presented, now);
+            return Err(unknown);
+        }
         Verdict::Exhausted { limit, counted } => {
-            if let Ok(Some(details)) = &details {
-                context.identify(AuditActor::of(&details.actor, details.member));
-            }
+            context.identify(AuditActor::of(&details.actor, details.member));
             trace.tenant = Some(tenant);
             trace.quota = Some(Quota { limit, remaining: limit.saturating_sub(counted), seconds_left });
             return Err(Error::RateLimited { limit, retry_after: seconds_left });
@@ -248,13 +265,12 @@ async fn admit(
         seconds_left,
     });
     trace.tenant = Some(tenant);
-    let details = details?.ok_or(Error::Unauthorized { presented: true })?;
     context.identify(AuditActor::of(&details.actor, details.member));
-    context.known_holders().insert(tenant, holder, details.clone());
+    known.insert(tenant, holder, details.clone());
     if admission.organization.suspended {
         return Err(Error::Suspended);
     }
-    if !details.networks.allow(context.address()) {
+    if !is_allowed {
         return Err(Error::NetworkNotAllowed(context.address()));
     }
     if !required.are_within(claims.scopes) {

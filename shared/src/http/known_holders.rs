@@ -1,18 +1,27 @@
-//! The holders of credentials that this instance of a function has seen: their names never change, so they are read only
-//! once.
+//! What this instance of a function knows about credentials: their holders, whose names never change and are read only once,
+//! and the API keys that the gate has refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::model::{Day, Tenant};
-use crate::store::{Holder, HolderDetails};
+use jiff::SignedDuration;
 
-/// The maximum number of holders to remember. Beyond it, all are forgotten.
+use crate::clock::{Timestamp, later};
+use crate::model::{Day, GateHash, Tenant};
+use crate::store::{Holder, HolderDetails, PresentedCredential};
+
+/// The maximum number of holders to remember, and of refused keys. Beyond it, all are forgotten.
 const MAX: usize = 1_000;
+/// The time for which a refused key is remembered.
+const REFUSED_FOR: SignedDuration = SignedDuration::from_mins(1);
 
-/// The known holders.
+/// The known holders and the refused keys.
 #[derive(Clone, Default)]
-pub struct KnownHolders(Arc<Mutex<HashMap<(Tenant, Holder), KnownHolder>>>);
+pub struct KnownHolders {
+    holders: Arc<Mutex<HashMap<(Tenant, Holder), KnownHolder>>>,
+    /// Until when each key is refused without asking the gate.
+    refused: Arc<Mutex<HashMap<(Tenant, GateHash), Timestamp>>>,
+}
 
 struct KnownHolder {
     details: Arc<HolderDetails>,
@@ -47,8 +56,27 @@ impl KnownHolders {
         })
     }
 
+    /// Remembers that the gate has refused a credential, if it is an API key: the gate has a key from the moment it is shown
+    /// until it is revoked, and never again, so a refused one stays refused. Each of its requests would cost the
+    /// organization a write, for ever if the key has no expiry. Access tokens end by themselves within an hour.
+    pub(super) fn refuse(&self, presented: &PresentedCredential, now: Timestamp) {
+        if let Holder::Key(_) = presented.holder {
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            if refused.len() >= MAX {
+                refused.clear();
+            }
+            refused.insert((presented.tenant, presented.hash), later(now, REFUSED_FOR));
+        }
+    }
+
+    /// Whether the gate has refused this key in the last minute.
+    pub(super) fn is_refused(&self, presented: &PresentedCredential, now: Timestamp) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.get(&(presented.tenant, presented.hash)).is_some_and(|until| now < *until)
+    }
+
     fn with<T>(&self, use_them: impl FnOnce(&mut HashMap<(Tenant, Holder), KnownHolder>) -> T) -> T {
-        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        use_them(&mut self.holders.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -75,5 +103,30 @@ mod tests {
         assert!((1..=MAX).all(is_known), "one that is known already needs no room");
         insert(MAX + 1);
         assert!(!is_known(1) && is_known(MAX + 1));
+    }
+
+    #[test]
+    fn a_thousand_refused_keys_are_remembered_for_a_minute() {
+        let id = |n: usize| Id::new(n as u64).unwrap();
+        let [one, other] = [1, 2].map(|n| Tenant { organization: id(n), mode: Mode::Live });
+        let presented = |tenant, holder, n: usize| {
+            let hash = GateHash::of(&n.to_string());
+            PresentedCredential { tenant, holder, hash }
+        };
+        let key = |n| presented(one, Holder::Key(id(n)), n);
+        let known = KnownHolders::default();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-11-20T09:30:00Z");
+        (1..=MAX).for_each(|n| known.refuse(&key(n), now));
+        let is_refused = |n| known.is_refused(&key(n), now);
+        assert!((1..=MAX).all(is_refused) && !is_refused(MAX + 1));
+        assert!(!known.is_refused(&presented(other, Holder::Key(id(1)), 1), now), "of another tenant");
+        assert!(known.is_refused(&key(1), at("2026-11-20T09:30:59.999Z")));
+        assert!(!known.is_refused(&key(1), at("2026-11-20T09:31:00Z")));
+        known.refuse(&key(MAX + 1), now);
+        assert!(!is_refused(1) && is_refused(MAX + 1));
+        let app = presented(one, Holder::App(id(3)), 3_000);
+        known.refuse(&app, now);
+        assert!(!known.is_refused(&app, now), "an access token is always looked for");
     }
 }

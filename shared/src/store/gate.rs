@@ -6,9 +6,13 @@
 //! result, revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight, and wrong
 //! credentials use no quota.
 //!
+//! A request from a network that its key may not be used from is authenticated with a read of the item and is not counted, so
+//! whoever has found a key uses up no quota with it.
+//!
 //! Each request writes the whole item, and DynamoDB bills each KB. With 25 keys and 50 applications, the item stays
-//! below 1 KB, and takes a quarter more while the access tokens before the current ones are still valid. The text of a credential therefore contains its scopes, its audience and its expiry (its MAC protects
-//! them), and the names of the organization and of the credential are on other items.
+//! below 1 KB, and takes a quarter more while the access tokens before the current ones are still valid. The text of a
+//! credential therefore contains its scopes, its audience and its expiry (its MAC protects them), and the names of the
+//! organization and of the credential are on other items.
 
 use std::collections::HashMap;
 
@@ -63,7 +67,7 @@ pub struct HolderDetails {
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
-    /// The number of requests counted today on the gate item, including the cost of this one.
+    /// The number of requests counted today on the gate item, including the cost of this one if it is counted.
     pub counted_today: u64,
 }
 
@@ -129,10 +133,7 @@ impl Store {
         // DynamoDB allows an item 1,000 writes a second, and none while a transaction uses it. In both cases the item
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
         // needs no write, and all other requests are tried again.
-        let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
-        if !contains(&item, presented.hash) {
-            return Ok(Verdict::Unknown);
-        }
+        let Some(item) = self.find_at_gate(presented).await? else { return Ok(Verdict::Unknown) };
         match evaluate(item, cost, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
                 self.count_at_shard(presented.tenant, cost, Day::of(now), shard).await?;
@@ -144,6 +145,24 @@ impl Store {
             },
             rejected => Ok(rejected),
         }
+    }
+
+    /// Authenticates one request without counting it.
+    pub async fn authenticate(
+        &self,
+        presented: &PresentedCredential,
+        now: Timestamp,
+    ) -> Result<Verdict, StoreError> {
+        match self.find_at_gate(presented).await? {
+            Some(item) => evaluate(item, 0, now),
+            None => Ok(Verdict::Unknown),
+        }
+    }
+
+    /// The tenant's gate item, if it contains the credential's hash.
+    async fn find_at_gate(&self, presented: &PresentedCredential) -> Result<Option<Item>, StoreError> {
+        let item = self.read(keys::gate(presented.tenant)).await?;
+        Ok(item.filter(|item| contains(item, presented.hash)))
     }
 
     /// The details of a credential's holder.
