@@ -180,7 +180,8 @@ async fn a_read_without_its_entry_returns_no_data() {
         api.dynamodb.inject_faults(move |operation, _| (operation == "PutItem").then(|| fault.clone()));
         let mut refused = 0;
         for (key, _) in readings() {
-            let path = fixtures.path(key.trim_start_matches("GET "));
+            let (method, path) = key.split_once(' ').unwrap();
+            let path = fixtures.path(path);
             let response = if path.starts_with("/dashboard") {
                 let path = path.replace(&fixtures.role.to_string(), &fixtures.candidate.to_string());
                 let path = if path.ends_with("/bulk") {
@@ -192,7 +193,7 @@ async fn a_read_without_its_entry_returns_no_data() {
                 } else {
                     path
                 };
-                browser.get(&path).await
+                if method == "POST" { browser.post(&path, &[]).await } else { browser.get(&path).await }
             } else {
                 let with_key = api.get(&path).await;
                 let is_export = path.ends_with("/export");

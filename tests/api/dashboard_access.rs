@@ -509,7 +509,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 let is_read = [
                     "GET /dashboard/candidates/{id}",
                     "GET /dashboard/candidates/{id}/edit",
-                    "GET /dashboard/candidates/{id}/export",
+                    "POST /dashboard/candidates/{id}/export",
                     "GET /dashboard/screens/{id}",
                 ]
                 .contains(&route.key);

@@ -116,6 +116,11 @@ async fn members_can_sign_out_everywhere_else() {
 
 /// The changes that need a fresh sign-in, each with the page that has the form.
 const DANGEROUS: &[(&str, &str)] = &[
+    ("POST /dashboard/candidates/{id}/export", "/dashboard/candidates/{id}"),
+    ("GET /dashboard/candidates/{id}/erase", "/dashboard/candidates/{id}/erase"),
+    ("POST /dashboard/candidates/{id}/erase", "/dashboard/candidates/{id}/erase"),
+    ("GET /dashboard/candidates/{id}/legal-hold", "/dashboard/candidates/{id}/legal-hold"),
+    ("POST /dashboard/candidates/{id}/legal-hold", "/dashboard/candidates/{id}/legal-hold"),
     ("POST /dashboard/settings/integrations/api-keys", "/dashboard/settings/integrations/api-keys"),
     (
         "POST /dashboard/settings/integrations/api-keys/{id}/rotate",
@@ -125,6 +130,7 @@ const DANGEROUS: &[(&str, &str)] = &[
         "POST /dashboard/settings/integrations/api-keys/{id}/revoke",
         "/dashboard/settings/integrations/api-keys",
     ),
+    ("POST /dashboard/settings/integrations/channels/voice", "/dashboard/settings/integrations/channels"),
     ("POST /dashboard/settings/retention", "/dashboard/settings/retention"),
     ("POST /dashboard/settings/members", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/{id}/link", "/dashboard/settings/members"),
@@ -157,11 +163,12 @@ async fn dangerous_changes_need_a_password_that_was_given_in_the_last_15_minutes
         let fixtures = DashboardFixtures::new(&api).await;
         let route = page_routes().into_iter().find(|route| route.key == *key).unwrap();
         let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+        let form_page = &form_page.replace("{id}", &fixtures.id(route).to_string());
         let send = async || {
             if route.is_post() {
                 browser.post(&fixtures.path(route), &fixtures.fields(route)).await
             } else {
-                browser.get(route.path()).await
+                browser.get(&fixtures.path(route)).await
             }
         };
         api.clock.set("2026-11-20T09:44:00Z");

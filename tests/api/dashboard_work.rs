@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::model::{MemberRole, Mode};
-use tests::browser::Browser;
+use tests::browser::{Browser, Form};
 use tests::dashboard::{add_member, owner};
 use tests::{ACME, GLOBEX, Response, TestApi};
 
@@ -190,7 +190,9 @@ async fn hire_and_reject(api: &TestApi, ada: &Browser<'_>, role: u64, zoe: u64) 
 
 async fn export_and_erase(ada: &Browser<'_>, zoe: u64) {
     let path = format!("/dashboard/candidates/{zoe}");
-    let export = ada.get(&format!("{path}/export")).await.expect(200);
+    // A link cannot start a download.
+    ada.get(&format!("{path}/export")).await.expect(405);
+    let export = ada.post(&format!("{path}/export"), &[]).await.expect(200);
     assert_eq!(
         export.header("content-disposition"),
         format!("attachment; filename=\"candidate-{zoe}.json\"")
@@ -206,7 +208,9 @@ async fn export_and_erase(ada: &Browser<'_>, zoe: u64) {
             .text
             .contains("A legal hold on this candidate forbids the erasure.")
     );
-    submit(ada, &format!("{path}/legal-hold"), &[("action", "lift")]).await;
+    let lift = ada.get(&format!("{path}/legal-hold")).await.expect(200);
+    let lift = Form::of(&lift, &format!("{path}/legal-hold"));
+    ada.submit(&format!("{path}/legal-hold"), &lift).await.expect(303);
     assert!(ada.get(&format!("{path}/erase")).await.expect(200).text.contains("This cannot be undone."));
     submit(ada, &format!("{path}/erase"), &[]).await;
     ada.get(&path).await.expect(410);
@@ -268,10 +272,14 @@ async fn members_do_all_hiring_but_owners_alone_handle_personal_data() {
         history["touchpoints"][0]["actor"],
         json!({ "type": "member", "id": member.id.get(), "name": "Bob" })
     );
-    for (path, fields) in [("erase", vec![]), ("legal-hold", vec![("reason", "x")])] {
+    for (path, fields) in [
+        ("erase", vec![]),
+        ("legal-hold", vec![("reason", "x")]),
+        ("legal-hold", vec![("action", "lift")]),
+        ("export", vec![]),
+    ] {
         bob.post(&format!("/dashboard/candidates/{zoe}/{path}"), &fields).await.expect(403);
     }
-    bob.get(&format!("/dashboard/candidates/{zoe}/export")).await.expect(403);
     assert!(
         !bob.get(&format!("/dashboard/candidates/{zoe}")).await.expect(200).text.contains("Personal data")
     );

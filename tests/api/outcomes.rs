@@ -215,7 +215,8 @@ const QUESTION: &str = "GET /dashboard/confirmations/{call}";
 /// Members' reads are recorded, and the exports that a program makes. `audit_log.rs` shows it for applications.
 #[test]
 fn every_read_of_people_is_recorded() {
-    for (route, outcome) in requests().into_iter().filter(|(route, _)| route.key.starts_with("GET ")) {
+    let is_read = |route: &Route| route.key.starts_with("GET ") || route.reading.is_some();
+    for (route, outcome) in requests().into_iter().filter(|(route, _)| is_read(route)) {
         let reads = outcome.calls.iter().any(|call| PEOPLE.iter().any(|kind| call.contains(kind)));
         let form = route.key.strip_prefix("GET /dashboard/candidates/{id}/");
         if reads && !form.is_some_and(|form| FORMS.contains(&form)) {

@@ -23,7 +23,7 @@ use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 
-const PATH: &str = "/dashboard/settings/integrations/channels";
+pub(crate) const PATH: &str = "/dashboard/settings/integrations/channels";
 /// The maximum time between the redirect to X and the callback, in seconds.
 const MAX_AUTHORIZATION: i64 = 600;
 /// The maximum length of a WhatsApp access token, in bytes.

@@ -127,14 +127,27 @@ pub fn candidates() -> Vec<Route> {
         Route::member("GET /dashboard/screens/{id}", Member, screens::show).reading(VoiceScreenRead),
         Route::member("POST /dashboard/screens/{id}/cancel", Member, screens::cancel),
         Route::member("POST /dashboard/screens/{id}/review", Member, screens::review),
-        Route::member("GET /dashboard/candidates/{id}/export", Owner, personal_data::download)
-            .reading(CandidateExported),
-        Route::member("GET /dashboard/candidates/{id}/erase", Owner, personal_data::ask_to_erase),
-        Route::member("POST /dashboard/candidates/{id}/erase", Owner, personal_data::erase),
-        Route::member("GET /dashboard/candidates/{id}/legal-hold", Owner, personal_data::ask_to_hold),
-        Route::member("POST /dashboard/candidates/{id}/legal-hold", Owner, personal_data::hold),
         Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
         Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
+    ]
+    .into_iter()
+    .chain(personal_data())
+    .collect()
+}
+
+/// What owners do with a person's data, for [`candidates`]. They are asked for the password before a form, so that nobody
+/// types a reason in vain.
+fn personal_data() -> [Route; 5] {
+    let erase = MemberAccess::fresh(Owner, "/dashboard/candidates/{id}/erase");
+    let hold = MemberAccess::fresh(Owner, "/dashboard/candidates/{id}/legal-hold");
+    let export = MemberAccess::fresh(Owner, "/dashboard/candidates/{id}");
+    [
+        Route::member("POST /dashboard/candidates/{id}/export", export, personal_data::download)
+            .reading(CandidateExported),
+        Route::member("GET /dashboard/candidates/{id}/erase", erase, personal_data::ask_to_erase),
+        Route::member("POST /dashboard/candidates/{id}/erase", erase, personal_data::erase),
+        Route::member("GET /dashboard/candidates/{id}/legal-hold", hold, personal_data::ask_to_hold),
+        Route::member("POST /dashboard/candidates/{id}/legal-hold", hold, personal_data::hold),
     ]
 }
 
@@ -192,7 +205,7 @@ pub fn settings() -> Vec<Route> {
         ),
         Route::member(
             "POST /dashboard/settings/integrations/channels/voice",
-            Owner,
+            MemberAccess::fresh(Owner, channels::PATH),
             channels::change_countries,
         ),
         Route::member("GET /dashboard/settings/career-page", Member, career_page::show),

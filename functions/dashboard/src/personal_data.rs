@@ -46,7 +46,7 @@ fn erase_form(record: &CandidateRecord) -> Form {
         .grave()
 }
 
-/// Asks for the reason of a legal hold.
+/// Asks for the reason of a legal hold, or whether to lift it.
 pub(crate) async fn ask_to_hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     hold_form(&find(&request).await?).show(&request)
 }
@@ -67,11 +67,18 @@ pub(crate) async fn hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 fn hold_form(record: &CandidateRecord) -> Form {
     let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str());
     let page = format!("/dashboard/candidates/{id}");
-    let fields = vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))];
-    let action = format!("{page}/legal-hold");
-    Form::new(Section::Candidates, format!("Legal hold on {name}"), fields, action, "Set legal hold")
-        .below(page, name)
-        .lead("While a legal hold is set, nobody can erase this person, and no retention rule does.")
+    let (title, action) = (format!("Legal hold on {name}"), format!("{page}/legal-hold"));
+    if record.legal_hold.is_some() {
+        Form::new(Section::Candidates, title, Vec::new(), action, "Lift the legal hold")
+            .below(page, name)
+            .lead("Once the legal hold is lifted, this person can be erased again, by a retention rule 30 days later.")
+            .hiding(vec![("action", "lift".to_owned())])
+    } else {
+        let fields = vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))];
+        Form::new(Section::Candidates, title, fields, action, "Set legal hold")
+            .below(page, name)
+            .lead("While a legal hold is set, nobody can erase this person, and no retention rule does.")
+    }
 }
 
 async fn find(request: &MemberRequest) -> Result<CandidateRecord, Error> {

@@ -21,7 +21,6 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/candidates/{id}/consents",
     "/dashboard/candidates/{id}/edit",
     "/dashboard/candidates/{id}/erase",
-    "/dashboard/candidates/{id}/export",
     "/dashboard/candidates/{id}/invite",
     "/dashboard/candidates/{id}/legal-hold",
     "/dashboard/candidates/{id}/move",
