@@ -110,6 +110,21 @@ async fn the_feed_contains_every_field_of_every_opening() {
     assert_eq!((&empty.body["jobs"], &empty.body["next_url"]), (&json!([]), &Value::Null));
 }
 
+/// A browser resolves `https:page` on the site that shows it: here, or wherever the feed is shown.
+#[tokio::test]
+async fn a_link_without_slashes_is_no_link_on_the_page_and_in_the_feed() {
+    let api = TestApi::new().await;
+    let text = "[Apply](https:dashboard/settings) <a href=\"HTTP:/x\">here</a> [or](https://a.example/b)";
+    let job = json!({ "title": "Cook", "description": text });
+    let vacancy = Vacancy::open(&api, job).await;
+    let page = read(&api, &vacancy.path()).await.expect(200).text;
+    let html = feed(&api).await[0].body["jobs"][0]["description"]["html"].as_str().unwrap().to_owned();
+    let link =
+        "<p>Apply here <a href=\"https://a.example/b\" rel=\"nofollow noopener noreferrer\">or</a></p>";
+    assert_eq!(html.trim_end(), link);
+    assert!(page.contains(link), "{page}");
+}
+
 #[tokio::test]
 async fn the_feed_pages_contain_every_opening_once() {
     let api = TestApi::new().await;

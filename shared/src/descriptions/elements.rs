@@ -285,10 +285,16 @@ const fn heading_at(depth: usize) -> HeadingLevel {
     }
 }
 
-/// Whether a link may have this address: that of a web page or an email address. Browsers parse it with its escapes.
+/// Whether a link may have this address: that of a web page or an email address. Browsers parse it with its escapes, and
+/// take `https:page` without slashes for a page of the site that they are on.
 fn is_allowed(address: &str) -> bool {
     let escaped = escaped_address(address).replace("&amp;", "&").replace("&#x27;", "'");
-    Url::parse(&escaped).is_ok_and(|url| ["http", "https", "mailto"].contains(&url.scheme()))
+    Url::parse(&escaped).is_ok_and(|url| match url.scheme() {
+        scheme @ ("http" | "https") => {
+            escaped.get(scheme.len()..).is_some_and(|rest| rest.starts_with("://"))
+        }
+        scheme => scheme == "mailto",
+    })
 }
 
 /// Escapes an address for an attribute in HTML.

@@ -152,6 +152,9 @@ mod tests {
                 "<p><a href=\"https://a.example\" rel=\"nofollow noopener noreferrer\">a</a></p>\n",
             ),
             ("[a](/b) [c](javascript:d)", "<p>a c</p>\n"),
+            // A browser resolves these on the site that shows them.
+            ("[a](https:b) [c](HTTP:/d) [e](https:\\\\f) <http:g>", "<p>a c e http:g</p>\n"),
+            ("<a href='https:b'>c</a> <a href='ht&Tab;tps:///d'>e</a>", "<p>c e</p>\n"),
             ("", ""),
         ] {
             assert_eq!(html(text), expected, "{text}");
