@@ -41,6 +41,30 @@ export async function visit({ service, open, step }) {
     ]);
   });
 
+  await step("in the first second, Allow can be neither clicked nor focused", async () => {
+    const reached = (time) =>
+      page.locator("button[value=allow]").evaluate((button, time) => {
+        // The time since the page was opened begins again, and stands still.
+        button.style.animation = "none";
+        button.getBoundingClientRect();
+        button.style.animation = "";
+        const [animation] = button.getAnimations();
+        animation.pause();
+        animation.currentTime = time;
+        button.scrollIntoView();
+        const { left, top, width, height } = button.getBoundingClientRect();
+        const isClicked = document.elementFromPoint(left + width / 2, top + height / 2) === button;
+        button.focus();
+        const isFocused = document.activeElement === button;
+        button.blur();
+        animation.finish();
+        return [isClicked, isFocused];
+      }, time);
+    assert.deepEqual(await reached(0), [false, false]);
+    assert.deepEqual(await reached(999), [false, false]);
+    assert.deepEqual(await reached(1000), [true, true]);
+  });
+
   const tokens = await step("the application receives the code and exchanges it for tokens", async () => {
     await visitor.press("Allow");
     assert.ok(page.url().startsWith(`${site.origin()}/callback?code=`));

@@ -56,8 +56,28 @@ async function checkEveryLook(page, name, screenshots) {
       await setDetails(page, false);
     }
   }
+  assert.deepEqual(await alike(page), [], "chosen, but like the others in high contrast");
   await page.setViewportSize(NARROWEST);
   assert.equal(await overflow(page), 0, `pixels too wide at ${NARROWEST.width}`);
+}
+
+/** Returns the chosen links and buttons that look like one beside them in high contrast, which replaces all colours. */
+async function alike(page) {
+  await page.emulateMedia({ forcedColors: "active" });
+  const found = await page.evaluate(() => {
+    const chosen = '[aria-current], [aria-pressed="true"]';
+    const looks = (element) => {
+      const { color, backgroundColor, borderTopColor, borderInlineStartColor, fontWeight } = getComputedStyle(element);
+      return [color, backgroundColor, borderTopColor, borderInlineStartColor, fontWeight].join();
+    };
+    const isLikeAnother = (element) =>
+      [...element.closest("nav, form").querySelectorAll(element.localName)].some(
+        (other) => !other.matches(chosen) && looks(other) === looks(element),
+      );
+    return [...document.querySelectorAll(chosen)].filter(isLikeAnother).map(({ outerHTML }) => outerHTML);
+  });
+  await page.emulateMedia({ forcedColors: "none" });
+  return found;
 }
 
 async function setDetails(page, open) {

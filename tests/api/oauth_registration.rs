@@ -176,6 +176,18 @@ async fn registration_validates_the_client_metadata() {
     assert!(api.dynamodb.take_calls().is_empty(), "nothing is written or counted");
 }
 
+/// Members would take such an application for a part of this service.
+#[tokio::test]
+async fn no_application_is_called_like_the_product() {
+    let api = TestApi::new().await;
+    for name in ["Rolecall", "R0lecall Support"] {
+        let response = register(&api, &json!({ "redirect_uris": [REDIRECT], "client_name": name })).await;
+        assert_eq!(oauth_error(&response), (400, "invalid_client_metadata"), "{name}");
+    }
+    let own = json!({ "redirect_uris": [REDIRECT], "client_name": "Assistant (rolecall)" });
+    register(&api, &own).await.expect(201);
+}
+
 #[tokio::test]
 async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
     let api = TestApi::new().await;

@@ -1,6 +1,7 @@
 //! Passkeys: adding, signing in, removing, and what an answer of a browser must prove.
 
 use futures_util::future::join_all;
+use http::Method;
 use rolecall_local::demo::DEMOS;
 use serde_json::{Value, json};
 use shared::id::Id;
@@ -276,6 +277,30 @@ async fn a_network_has_fifty_attempts_in_fifteen_minutes() {
     Browser::new(&api).at([10, 0, 0, 2]).get(ASK).await.expect(200);
     api.clock.set("2026-11-20T09:45:00Z");
     stranger.get(ASK).await.expect(200);
+}
+
+/// A page of another site could open it again and again, and so block passkeys for its visitor's network.
+#[tokio::test]
+async fn opening_the_page_from_another_site_counts_nothing_and_writes_nothing() {
+    let api = TestApi::new().await;
+    let mut device = add(&Browser::signed_in(&api, ACME).await, 1).await;
+    let path = format!("{ASK}?return_to=%2Fdashboard%2Froles");
+    let browser = Browser::new(&api).at([10, 0, 0, 1]);
+    let open = async |site: &str| {
+        browser.request(Method::GET, &path).header("sec-fetch-site", site).send().await.expect(200)
+    };
+    api.dynamodb.take_calls();
+    for _ in 0..60 {
+        let page = open("cross-site").await;
+        assert!(!page.text.contains("data-options"), "{}", page.text);
+        assert!(page.text.contains(&format!("href=\"{path}\">Continue</a>")), "{}", page.text);
+    }
+    assert!(api.dynamodb.take_calls().is_empty());
+    // The link on the page begins as usual.
+    for site in ["same-origin", "same-site", "none"] {
+        assert!(open(site).await.text.contains("data-options"), "{site}");
+    }
+    sign_in(&browser, &mut device).await.expect(303);
 }
 
 #[tokio::test]

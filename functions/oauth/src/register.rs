@@ -8,7 +8,8 @@ use shared::auth::hash;
 use shared::clock::Timestamp;
 use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, Scope, Scopes, WebAddress,
+    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, Scope, Scopes,
+    WebAddress, names_product,
 };
 use utoipa::ToSchema;
 
@@ -35,7 +36,8 @@ pub(crate) struct ClientMetadata {
     /// systems give a meaning of their own. They must have no fragment and no user information.
     #[schema(value_type = Vec<RedirectUri>, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
-    /// The name that members see, on one line.
+    /// The name that members see, on one line. It must not look like the name of this service, except in parentheses at the
+    /// end.
     #[schema(
         max_length = 100,
         pattern = r"^[^\x00-\x1F\x7F-\x9F\xAD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFC]*$"
@@ -211,6 +213,11 @@ pub(crate) fn client_of(
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
             "client_name must be one line without invisible, blank or direction-changing characters.",
+        ));
+    }
+    if names_product(&name) {
+        return Err(invalid_metadata(
+            "client_name must not contain the name of this service, except in parentheses at the end.",
         ));
     }
     let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;

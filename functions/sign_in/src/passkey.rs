@@ -25,8 +25,10 @@ struct SignInPage<'p> {
     style_version: &'static str,
     script_version: &'static str,
     csrf: String,
-    /// The ceremony, unless there were too many attempts.
+    /// The ceremony, unless there were too many attempts or another site has opened the page.
     ceremony: Option<Ceremony>,
+    /// The link to this page, if another site has opened it.
+    link: Option<String>,
     return_to: &'p str,
     password_link: String,
     /// Why the last attempt failed.
@@ -39,7 +41,8 @@ impl SignInPage<'_> {
     }
 }
 
-/// Asks for a passkey.
+/// Asks for a passkey. If another site has opened the page, it begins with a click of the visitor: a ceremony counts as an
+/// attempt, and a site could use up those of its visitors' networks.
 pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let (context, query) = (&request.context, request.context.query());
     let (party, next) = (RelyingParty::of(&request)?, return_to(query.get("return_to")));
@@ -48,10 +51,14 @@ pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
         script_version: script::version(),
         csrf: request.csrf(),
         ceremony: None,
+        link: None,
         return_to: next,
         password_link: PageRequest::password_link(next),
         error: Failure::from_word(query.get("failed")).map(|failure| failure.sentence().to_owned()),
     };
+    if context.header("sec-fetch-site") == Some("cross-site") {
+        return SignInPage { link: request.passkey_link(next), ..page }.reply();
+    }
     let limit =
         context.store().count_attempt(&subject(&request), NETWORK_LIMIT, WINDOW, context.now()).await?;
     if let Some(seconds) = limit {
