@@ -223,10 +223,10 @@ export class Visitor {
     return pathname + search;
   }
 
-  /** Returns the session's cookie with its attributes. The others are those of known browsers. */
+  /** Returns the session's cookie with its attributes. The others are those of known browsers and their organizations. */
   async cookie() {
     const all = await this.context.cookies(this.base);
-    const cookies = all.filter(({ name }) => !name.startsWith(`${COOKIE}-known-`));
+    const cookies = all.filter(({ name }) => !/-(known|organization)-/.test(name));
     assert.deepEqual(cookies.map(({ name }) => name), [COOKIE]);
     return cookies[0];
   }

@@ -76,8 +76,8 @@ export class Member {
   #keep(lines) {
     for (const line of lines) {
       const [pair, ...attributes] = line.split('; ');
-      // The cookie of a known browser is of no use here.
-      if (pair.startsWith(`${COOKIE}-known-`)) {
+      // The cookies of a known browser and of its organization are of no use here.
+      if (/^rolecall-(known|organization)-/.test(pair)) {
         continue;
       }
       // Some browsers reject Secure cookies on http://127.0.0.1.

@@ -74,7 +74,7 @@ async fn every_change_of_an_account_is_reported_to_its_member() {
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     // Jo has accepted the invitation.
     let password: PasswordHash = owner(&api, ACME).await.password.unwrap();
-    let accepted = jo.clone().with_password(password);
+    let accepted = jo.clone().accepted(password, api.environment.clock.now());
     let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
     transaction.replace_member(&jo, &accepted).unwrap();
     transaction.claim_email(&accepted).unwrap();

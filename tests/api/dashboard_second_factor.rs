@@ -247,7 +247,7 @@ async fn a_second_factor_can_be_turned_off_and_every_change_is_reported() {
 /// Makes a member of Acme with the password of the demo, and returns it with a browser in which it is signed in.
 async fn colleague<'a>(api: &'a TestApi, name: &str, role: MemberRole) -> (Member, Browser<'a>) {
     let invited = add_member(api, ACME, name, role).await;
-    let accepted = invited.clone().with_password(owner(api, ACME).await.password.unwrap());
+    let accepted = invited.clone().accepted(owner(api, ACME).await.password.unwrap(), now(api));
     let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
     transaction.replace_member(&invited, &accepted).unwrap();
     transaction.claim_email(&accepted).unwrap();

@@ -47,6 +47,7 @@ mod dashboard_previews;
 mod dashboard_retention;
 mod dashboard_second_factor;
 mod dashboard_sessions;
+mod dashboard_several_organizations;
 mod dashboard_sign_in;
 mod dashboard_suspects;
 mod dashboard_webhooks;

@@ -33,7 +33,7 @@ pub struct Browser<'w> {
 #[derive(Clone, Default)]
 struct State {
     cookie: Option<String>,
-    /// The other cookies by their names: those of known browsers.
+    /// The other cookies by their names: those of known browsers and their organizations.
     others: BTreeMap<String, String>,
     /// The CSRF token for this cookie.
     csrf: Option<String>,
@@ -86,7 +86,7 @@ impl<'w> Browser<'w> {
 
     /// Fills in and submits the form on a sign-in page.
     pub async fn sign_in(&self, page: &Response, demo: usize) -> Response {
-        let form = Form::of(page, "/dashboard/sign-in");
+        let form = Form::of(page, "/dashboard/sign-in").set("organization", &input(page, "organization"));
         let form = form.set("email", DEMOS[demo].email).set("password", DEMOS[demo].password);
         self.submit("/dashboard/sign-in", &form).await
     }

@@ -321,6 +321,7 @@ pub fn account() -> Vec<Route> {
     vec![
         Route::page("GET /dashboard/sign-in", sign_in::form),
         Route::page("POST /dashboard/sign-in", sign_in::sign_in),
+        Route::page("GET /dashboard/sign-in/{slug}", sign_in::form_of_organization),
         Route::page("POST /dashboard/second-factor", second_factor::sign_in),
         Route::page("POST /dashboard/sign-out", sign_in::sign_out),
         Route::member(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use jiff::SignedDuration;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
@@ -17,6 +18,11 @@ use crate::messages::{Alert, Notice};
 use crate::second_factor;
 
 pub(crate) const PATH: &str = "/dashboard/settings/members";
+/// The maximum number of invitations of an organization on a day (UTC).
+const DAILY_INVITATIONS: u64 = 100;
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+const TOO_MANY: &str =
+    "Your organization has invited 100 people today. You can invite more people after midnight (UTC).";
 
 #[derive(Template)]
 #[template(path = "members.html")]
@@ -25,6 +31,8 @@ struct MembersPage<'p> {
     /// Whether the signed-in member is an owner. Only owners can change members.
     is_owner: bool,
     requires_second_factor: bool,
+    /// The address of the sign-in to the organization.
+    sign_in: String,
     members: Vec<MemberRow<'p>>,
     /// The link that was just created.
     link: Option<NewLink<'p>>,
@@ -112,10 +120,18 @@ pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     let new = Member::invited(request.context.ids().next(), email, name, role, request.context.now());
     let (new, link) = with_link(&request, new);
-    let (organization, store) = (request.tenant().organization, request.context.store());
+    let (organization, store, now) =
+        (request.tenant().organization, request.context.store(), request.context.now());
+    let invitations = format!("invitations of {organization}");
+    if let Some(seconds) = store.count_attempt(&invitations, DAILY_INVITATIONS, DAY, now).await? {
+        let problems = vec![Problem { field: "email", sentence: TOO_MANY.to_owned() }];
+        let page = page(&request, None, &values, problems).await?.with_status(429);
+        return Ok(page.with("retry-after", seconds.to_string()));
+    }
     match membership::invite(store, organization, &new, Some(request.member())).await {
         Ok(()) => page(&request, Some((&new, &link)), &FormValues::default(), Vec::new()).await,
         Err(CommitError::Taken(_)) => {
+            store.uncount_attempt(&invitations, DAY, now).await?;
             let problems = vec![problem(
                 "email",
                 "This e-mail address",
@@ -293,6 +309,7 @@ async fn page(
         layout: Layout::of(request, Section::Members),
         is_owner,
         requires_second_factor: request.requires_second_factor(),
+        sign_in: format!("{}/dashboard/sign-in/{}", request.context.base_url(), request.organization().slug),
         members: rows.collect(),
         link,
         name: values.name,

@@ -129,7 +129,8 @@ pub(crate) fn ask(
 ) -> Result<Reply<Html>, Error> {
     let expires_at = later(request.context.now(), STEP_LIFE).as_second();
     let proof = PasswordProof { organization, member: member.id, epoch: member.epoch, expires_at };
-    step_page(request, &proof.text(request), return_to, None)
+    let page = step_page(request, &proof.text(request), return_to, None)?;
+    Ok(request.remember_organization(page, organization, &member.email))
 }
 
 fn step_page(
@@ -175,7 +176,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         let event = SecurityEvent::RecoveryCodeUsed { left: factor.recovery_codes.len() };
         transaction.insert_notice(member.id, &context.notice(event))?;
     }
-    request.report_new_browser(&member, &mut transaction)?;
+    request.report_new_browser(organization, &member, &mut transaction)?;
     let method = SignInMethod::Password;
     request.sign_in(organization, &after, method, transaction, Reply::see_other(next)).await
 }
@@ -202,7 +203,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 fn set_up_state(request: &MemberRequest, secret: &TotpSecret) -> Result<State, Error> {
-    let qr_code = DrawnCode::of(&secret.uri(&request.member().email))?;
+    let qr_code = DrawnCode::of(&secret.uri(&request.member().email, request.organization_name()))?;
     Ok(State::SetUp { secret: secret.base32(), qr_code })
 }
 

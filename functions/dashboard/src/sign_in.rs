@@ -8,7 +8,7 @@ use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
 use shared::id::Id;
 use shared::model::{
-    AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Tenant,
+    AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Slug, Tenant,
 };
 use shared::services::membership;
 use shared::services::sign_in_limits::{self, WINDOW};
@@ -24,8 +24,11 @@ use crate::second_factor;
 const NETWORK_LIMIT: u64 = 50;
 
 const WRONG: &str = "Incorrect e-mail address or password.";
-const EMAIL_TAKEN: &str = "This e-mail address is already used to sign in to another account of this service. \
-                           Sign in with it, or ask for an invitation to another address.";
+/// What every failed sign-in says, so that it reveals nothing about the e-mail address.
+const NAME_ORGANIZATION: &str =
+    "If you belong to more than one organization, name the one that you want to sign in to.";
+const EMAIL_TAKEN: &str = "Your organization already has a member with this e-mail address. Sign in with it, or ask \
+                           for an invitation to another address.";
 const INVALID_LINK: &str =
     "This link is no longer valid: it was used or replaced, or it has expired. Ask for a new link";
 
@@ -37,6 +40,8 @@ struct SignInPage<'p> {
     /// The path to continue with after sign-in.
     return_to: &'p str,
     email: &'p str,
+    /// The slug of the organization, from the link or as typed; may be empty.
+    organization: &'p str,
     /// The link to the sign-in with a passkey, if the service offers it.
     passkey_link: Option<String>,
     /// Why sign-in failed.
@@ -45,14 +50,14 @@ struct SignInPage<'p> {
 }
 
 impl<'p> SignInPage<'p> {
-    fn of(request: &PageRequest, return_to: &'p str, email: &'p str) -> Self {
+    fn of(request: &PageRequest, return_to: &'p str, email: &'p str, organization: &'p str) -> Self {
         let (style_version, csrf) = (style_version(), request.csrf());
         let passkey_link = request.passkey_link(return_to);
-        Self { style_version, csrf, return_to, email, passkey_link, error: None, notice: None }
+        Self { style_version, csrf, return_to, email, organization, passkey_link, error: None, notice: None }
     }
 
-    fn with_error(self, error: String) -> Self {
-        Self { error: Some(error), ..self }
+    fn with_error(self, error: &str) -> Self {
+        Self { error: Some(format!("{error} {NAME_ORGANIZATION}")), ..self }
     }
 }
 
@@ -79,19 +84,52 @@ pub(crate) async fn form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
         return Ok(Reply::see_other(return_to));
     }
     let notice = Notice::from_word(query.get("done")).filter(|notice| notice.is_for_sign_in());
-    Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "") })
+    Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "", "") })
 }
 
-/// Signs a member in. Neither the response nor its timing reveals whether the e-mail address has an account.
+/// Shows the sign-in form of one organization. Somebody who is signed in to another one gets it, too.
+pub(crate) async fn form_of_organization(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let (context, query) = (&request.context, request.context.query());
+    let return_to = return_to(query.get("return_to"));
+    let slug = Slug::parse(context.path_parameter("slug")).ok_or(Error::NotFound)?;
+    if let Some(signed_in) = MemberRequest::find(&request).await? {
+        let site = context.store().find_career_site(&slug).await?;
+        if site.is_some_and(|site| site.id == signed_in.tenant().organization) {
+            return Ok(Reply::see_other(return_to));
+        }
+    }
+    Reply::page(&SignInPage::of(&request, return_to, "", slug.as_str()))
+}
+
+/// The organization to sign in to: the one that the form names, or the one that the browser remembers for the e-mail
+/// address. `Id::LAST`, which no organization has, stands for an unknown one.
+async fn organization(request: &PageRequest, email: Option<&Email>) -> Result<Option<Id>, Error> {
+    let typed = request.form().get("organization").trim().to_lowercase();
+    if typed.is_empty() {
+        return Ok(email.and_then(|email| request.remembered_organization(email)));
+    }
+    let site = match Slug::parse(&typed) {
+        Some(slug) => request.context.store().find_career_site(&slug).await?,
+        None => None,
+    };
+    Ok(Some(site.map_or(Id::LAST, |site| site.id)))
+}
+
+/// Signs a member in. Neither the response nor its timing reveals whether the e-mail address has an account, or in how many
+/// organizations.
 pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let form = request.form();
     let (address, password) = (form.get("email").trim(), form.get("password"));
-    let page = SignInPage::of(&request, return_to(form.get("return_to")), address);
+    let named = form.get("organization").trim();
+    let page = SignInPage::of(&request, return_to(form.get("return_to")), address, named);
     let email = address.parse::<Email>().ok();
+    let organization = organization(&request, email.as_ref()).await?;
     let account = email.as_ref().map_or_else(|| address.to_lowercase(), Email::normalized);
-    let account = sign_in_limits::sign_in(&account);
+    let account = sign_in_limits::sign_in(organization, &account);
     let (store, now) = (request.context.store(), request.context.now());
-    let known_browser = email.as_ref().and_then(|email| request.known_browser(email));
+    let known_browser = organization
+        .zip(email.as_ref())
+        .and_then(|(organization, email)| request.known_browser(organization, email));
     let subjects = match &known_browser {
         // Nobody else's wrong passwords lock out a member's own browser.
         Some(browser) => vec![(format!("{account} in {browser}"), ACCOUNT_LIMIT)],
@@ -104,18 +142,18 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     // Counted before the check and taken back after it, so that attempts at the same time cannot exceed the limit.
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
-            let page = page.with_error(too_many_passwords(seconds));
+            let page = page.with_error(&too_many_passwords(seconds));
             return Ok(Reply::page(&page)?.with_status(429).with("retry-after", seconds.to_string()));
         }
     }
     let found = match &email {
-        Some(email) => store.find_member_by_email(email).await?,
+        Some(email) => store.find_member_by_email(email, organization).await?,
         None => None,
     };
     let account = found.as_ref().map(|(organization, member)| (*organization, member.id));
     let Some((organization, member)) = verified(&request.context, found, password) else {
         request.record_failed_sign_in(account).await?;
-        return Ok(Reply::page(&page.with_error(WRONG.to_owned()))?.with_status(401));
+        return Ok(Reply::page(&page.with_error(WRONG))?.with_status(401));
     };
     for (subject, _) in &subjects {
         store.uncount_attempt(subject, WINDOW, now).await?;
@@ -130,7 +168,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         }
         return second_factor::ask(&request, organization, &member, page.return_to);
     }
-    request.report_new_browser(&member, &mut transaction)?;
+    request.report_new_browser(organization, &member, &mut transaction)?;
     let reply = Reply::see_other(page.return_to);
     request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await
 }
@@ -190,7 +228,11 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
         return Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422));
     };
     let (context, organization) = (&request.context, link.organization);
-    let member = member.with_password(password);
+    let member = if member.is_invited() {
+        member.accepted(password, context.now())
+    } else {
+        member.with_password(password)
+    };
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.replace_member(&link.member, &member)?;
     let reply = Notice::PasswordSet.redirect_to("/dashboard");
@@ -211,7 +253,8 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
     // The link replaces the password, and not the second factor.
     let reply = if member.second_factor.is_some() {
         context.store().commit(transaction).await?;
-        Notice::PasswordReset.redirect_to("/dashboard/sign-in")
+        let reply = Notice::PasswordReset.redirect_to("/dashboard/sign-in");
+        request.remember_organization(reply, organization, &member.email)
     } else {
         request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await?
     };

@@ -58,6 +58,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/settings/retention",
     "/dashboard/sign-in",
     "/dashboard/sign-in/passkey",
+    "/dashboard/sign-in/{slug}",
     "/dashboard/style.css",
     "/dashboard/webhooks",
     "/dashboard/webhooks/{id}",

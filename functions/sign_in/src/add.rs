@@ -60,7 +60,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     if request.member().passkeys.is_full() {
         return Ok(Reply::see_other(TOO_MANY));
     }
-    let challenge = party.creation(request.tenant().organization, request.member(), context.random())?;
+    let challenge = party.creation(request.named_organization(), request.member(), context.random())?;
     let ceremony = Ceremony::begin(&request.page, challenge).await?;
     let error = Failure::from_word(context.query().get("failed")).map(Failure::sentence);
     let browser = context.device().browser;

@@ -114,7 +114,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         store.commit(transaction).await?;
         return Ok(Reply::see_other(next));
     }
-    request.report_new_browser(&after, &mut transaction)?;
+    request.report_new_browser(organization, &after, &mut transaction)?;
     let reply = Reply::see_other(next);
     request.sign_in(organization, &after, SignInMethod::Passkey, transaction, reply).await
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use shared::http::{Error, PageRequest};
 use shared::id::Id;
-use shared::model::{Member, Passkey, Passkeys};
+use shared::model::{Member, NamedOrganization, Passkey, Passkeys};
 use shared::random::Random;
 use shared::store::StoreError;
 use webauthn_rs::prelude as webauthn;
@@ -57,14 +57,16 @@ impl RelyingParty {
     /// The challenge to create a passkey. Devices that already have one of the member's passkeys do not create another.
     pub(crate) fn creation(
         &self,
-        organization: Id,
+        organization: &NamedOrganization,
         member: &Member,
         random: &Random,
     ) -> Result<Challenge, Error> {
         let known = member.passkeys.iter().filter_map(|passkey| Some(read(passkey)?.cred_id().clone()));
-        let (handle, email, name) =
-            (handle(organization, member.id), member.email.as_str(), member.name.as_str());
-        let begun = self.0.start_passkey_registration(handle, email, name, Some(known.collect()));
+        let handle = handle(organization.organization.id, member.id);
+        // A person may have a passkey in several organizations, and devices show only this when they offer them.
+        let account = format!("{} ({})", member.email.as_str(), organization.name.as_str());
+        let begun =
+            self.0.start_passkey_registration(handle, &account, member.name.as_str(), Some(known.collect()));
         let (options, state) = begun.map_err(|error| broken(&error))?;
         let (mut options, mut state) = (value(&options.public_key)?, value(&state)?);
         // The library only asks for what the device prefers. A passkey that the device does not list is of no use here.

@@ -367,7 +367,7 @@ pub(crate) struct NewMember {
     /// The display name, at most 200 characters
     #[arg(long, value_parser = text::<200>)]
     pub(crate) name: Name,
-    /// The e-mail address to sign in with; it must be unique in the whole service
+    /// The e-mail address to sign in with; it must be unique in the organization
     #[arg(long)]
     pub(crate) email: Email,
     /// The member's role; owners also manage members

@@ -185,6 +185,8 @@ async fn slugs_derived_from_names_are_numbered_and_chosen_slugs_are_not() {
         "北京 --plan free",
         "!!! --plan free",
         "Whatever --plan free --slug chosen",
+        // The page of the sign-in with a passkey has this path.
+        "Passkey --plan free",
     ] {
         let created = admin.json(&format!("organization create {arguments}")).await;
         slugs.push(format!(
@@ -203,9 +205,10 @@ async fn slugs_derived_from_names_are_numbered_and_chosen_slugs_are_not() {
             "bei-jing bei-jing-test",
             "organization organization-test",
             "chosen chosen-test",
+            "passkey-2 passkey-2-test",
         ]
     );
-    for taken in ["acme", "acme-test", "chosen"] {
+    for taken in ["acme", "acme-test", "chosen", "passkey"] {
         let sentence = admin.error(&format!("organization create Other --plan pro --slug {taken}")).await;
         assert_eq!(
             sentence,

@@ -199,7 +199,7 @@ impl Demo {
             None => PasswordHash::of(&password, [7; 16], cost)?,
         };
         hashes.insert((id.get(), cost), hash.clone());
-        Ok(Member { password: Some(hash), ..member })
+        Ok(Member { password: Some(hash), accepted_at: Some(now), ..member })
     }
 }
 

@@ -373,6 +373,7 @@ impl EventFixtures<'_> {
             let accepted = number >= 64;
             let member = Member {
                 password: owner.password.clone().filter(|_| accepted),
+                accepted_at: accepted.then_some(self.now),
                 link: (!accepted).then_some(link),
                 second_factor: (number >= 67).then(|| second_factor(self.now)).transpose()?,
                 ..member

@@ -339,7 +339,7 @@ fn second_member(organization: usize, demo: &Demo, now: Timestamp) -> Member {
     let member = Member::invited(id, email, name, MemberRole::Member, now);
     let password = Password::parse(demo.password, &member.email).expect("a password");
     let hash = PasswordHash::of(&password, [7; 16], PasswordCost::LOWEST).expect("a hash");
-    Member { password: Some(hash), ..member }
+    Member { password: Some(hash), accepted_at: Some(now), ..member }
 }
 
 /// The e-mail address of an organization's second member, whose password is the first one's.

@@ -5,7 +5,8 @@
 //! signing key. Another site can neither read nor compute this MAC.
 //!
 //! A second cookie for each account stays in a browser in which somebody has signed in to it. Such a browser keeps its
-//! own limit for wrong passwords, and a sign-in without this cookie is reported to the member.
+//! own limit for wrong passwords, and a sign-in without this cookie is reported to the member. A third cookie for each
+//! e-mail address remembers the organization that somebody has last signed in to with it.
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ const ANONYMOUS_LENGTH: usize = 27;
 /// The length of the random string that identifies a known browser.
 // 131 bits, so nobody can guess it.
 const BROWSER_LENGTH: usize = 22;
-/// The lifetime of the cookie of a known browser: 400 days, the most that browsers allow.
+/// The lifetime of the cookies of known browsers and organizations: 400 days, the most that browsers allow.
 const BROWSER_SECONDS: i64 = 400 * 24 * 60 * 60;
 
 /// The page on which members sign in with a passkey.
@@ -74,8 +75,12 @@ impl Cookie {
 
     /// The name of the cookie in a browser that is known for this account.
     fn known_browser(self, account: &str) -> String {
-        let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(account)[..12]);
-        format!("{}-known-{digest}", self.name())
+        format!("{}-known-{}", self.name(), digest(account))
+    }
+
+    /// The name of the cookie with the organization of this e-mail address, which is folded.
+    fn organization(self, address: &str) -> String {
+        format!("{}-organization-{}", self.name(), digest(address))
     }
 
     /// The header that stores a value in the browser for this time.
@@ -86,6 +91,16 @@ impl Cookie {
         };
         format!("{name}={value}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax")
     }
+}
+
+/// What stands for an account in the name of a cookie.
+fn digest(account: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(account)[..12])
+}
+
+/// The account of an e-mail address in an organization, for cookies.
+fn account_of(organization: Id, email: &Email) -> String {
+    format!("{organization} {}", email.normalized())
 }
 
 /// A request from a browser.
@@ -146,9 +161,23 @@ impl PageRequest {
         Some(credential).filter(|credential| credential.kind() == Kind::Session)
     }
 
+    /// The organization that somebody has last signed in to with the e-mail address from this browser. It only saves
+    /// naming it: nothing proves that the browser has the cookie from this service.
+    pub fn remembered_organization(&self, email: &Email) -> Option<Id> {
+        let name = Cookie::of(self.context.base_url()).organization(&email.normalized());
+        headers::cookie(self.context.headers(), &name)?.parse().ok()
+    }
+
+    /// Remembers the organization for later sign-ins with the e-mail address.
+    pub fn remember_organization<O>(&self, reply: Reply<O>, organization: Id, email: &Email) -> Reply<O> {
+        let cookie = Cookie::of(self.context.base_url());
+        let name = cookie.organization(&email.normalized());
+        reply.with("set-cookie", cookie.header(&name, &organization.to_string(), BROWSER_SECONDS))
+    }
+
     /// The random string of this browser, if somebody has signed in to the account from it.
-    pub fn known_browser(&self, email: &Email) -> Option<String> {
-        let account = email.normalized();
+    pub fn known_browser(&self, organization: Id, email: &Email) -> Option<String> {
+        let account = account_of(organization, email);
         let name = Cookie::of(self.context.base_url()).known_browser(&account);
         let value = headers::cookie(self.context.headers(), &name)?;
         let (browser, signature) = value.split_once('.')?;
@@ -162,15 +191,20 @@ impl PageRequest {
     }
 
     /// Adds a notice to the member about a sign-in from a browser that is not known.
-    pub fn report_new_browser(&self, member: &Member, transaction: &mut Transaction) -> Result<(), Error> {
-        if self.known_browser(&member.email).is_none() {
+    pub fn report_new_browser(
+        &self,
+        organization: Id,
+        member: &Member,
+        transaction: &mut Transaction,
+    ) -> Result<(), Error> {
+        if self.known_browser(organization, &member.email).is_none() {
             let event = SecurityEvent::NewBrowser(self.context.device());
             transaction.insert_notice(member.id, &self.context.notice(event))?;
         }
         Ok(())
     }
 
-    /// Signs the member in. The reply sets the cookies of the new session and of the known browser.
+    /// Signs the member in. The reply sets the cookies of the new session, of the known browser and of the organization.
     pub async fn sign_in(
         &self,
         organization: Id,
@@ -182,7 +216,7 @@ impl PageRequest {
         self.context.identify(AuditActor::member(member.id));
         let (context, tenant) = (&self.context, Tenant { organization, mode: Mode::Live });
         let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty();
-        let known = self.known_browser(&member.email);
+        let known = self.known_browser(organization, &member.email);
         let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);
         let begun = Session::begin(member, context.device(), has_notices, context.now());
@@ -192,11 +226,12 @@ impl PageRequest {
             transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());
         }
         context.store().commit(transaction).await?;
-        let (cookie, account) = (Cookie::of(context.base_url()), member.email.normalized());
+        let (cookie, account) = (Cookie::of(context.base_url()), account_of(organization, &member.email));
         let browser = known.unwrap_or_else(|| context.random().token(BROWSER_LENGTH));
         let (name, value) = (cookie.known_browser(&account), self.known_value(&browser, &account));
         let reply = self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs());
-        Ok(reply.with("set-cookie", cookie.header(&name, &value, BROWSER_SECONDS)))
+        let reply = reply.with("set-cookie", cookie.header(&name, &value, BROWSER_SECONDS));
+        Ok(self.remember_organization(reply, organization, &member.email))
     }
 
     /// Records a failed sign-in in the audit log of the member's organization. An unknown account also takes a write, so

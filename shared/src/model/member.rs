@@ -23,7 +23,7 @@ string_enum! {
 pub struct Member {
     /// The identifier.
     pub id: Id,
-    /// The e-mail address for signing in. It is unique in the whole service among the members who have accepted their
+    /// The e-mail address for signing in. It is unique among the members of the organization who have accepted their
     /// invitation.
     pub email: Email,
     /// The name.
@@ -46,6 +46,9 @@ pub struct Member {
     pub time_zone: TimeZoneName,
     /// When the member was invited.
     pub created_at: Timestamp,
+    /// When the member accepted the invitation; `None` also of a member who accepted it before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Timestamp>,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
@@ -81,6 +84,7 @@ impl Member {
             epoch: 0,
             time_zone: TimeZoneName::UTC,
             created_at: now,
+            accepted_at: None,
             version: 1,
         }
     }
@@ -89,6 +93,12 @@ impl Member {
     #[must_use]
     pub fn with_link(self, link: Link) -> Self {
         Self { link: Some(link), version: self.version + 1, ..self }
+    }
+
+    /// Accepts the invitation with a password.
+    #[must_use]
+    pub fn accepted(self, password: PasswordHash, now: Timestamp) -> Self {
+        Self { accepted_at: Some(now), ..self.with_password(password) }
     }
 
     /// Replaces the password. This ends every session and removes the link.

@@ -45,8 +45,11 @@ impl TotpSecret {
     }
 
     /// The URI in the QR code, which authenticator apps read.
-    pub fn uri(&self, email: &Email) -> String {
-        let account = utf8_percent_encode(email.as_str(), NON_ALPHANUMERIC);
+    pub fn uri(&self, email: &Email, organization: &str) -> String {
+        // A QR code has no room for the longest names.
+        let organization: String = organization.chars().take(40).collect();
+        let account = format!("{} ({organization})", email.as_str());
+        let account = utf8_percent_encode(&account, NON_ALPHANUMERIC);
         format!("otpauth://totp/{ISSUER}:{account}?secret={}&issuer={ISSUER}", self.base32())
     }
 
@@ -243,11 +246,14 @@ mod tests {
         for invalid in ["", "GEZDGNBV", "1", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQGEZDGNBV", "🦀"] {
             assert!(TotpSecret::parse(invalid).is_none(), "{invalid}");
         }
-        let uri = secret().uri(&"ada+x@acme.example".parse().unwrap());
+        let uri = |name| secret().uri(&"ada+x@acme.example".parse().unwrap(), name);
         assert_eq!(
-            uri,
-            format!("otpauth://totp/Rolecall:ada%2Bx%40acme%2Eexample?secret={text}&issuer=Rolecall")
+            uri("Acme"),
+            format!(
+                "otpauth://totp/Rolecall:ada%2Bx%40acme%2Eexample%20%28Acme%29?secret={text}&issuer=Rolecall"
+            )
         );
+        assert_eq!(uri(&"x".repeat(200)).len(), uri("").len() + 40);
         assert_eq!(format!("{:?}", secret()), "***");
     }
 

@@ -35,7 +35,7 @@ pub fn create_link(
     (member.with_link(link), format!("{base_url}/dashboard/password?token={}", secret.reveal()))
 }
 
-/// Invites a member. The invitation does not claim the e-mail address: whoever accepts first gets it. Fails with
+/// Invites a member. The invitation does not claim the e-mail address; accepting it does. Fails with
 /// [`CommitError::Taken`] if the organization has a member or an open invitation with the address; an expired invitation
 /// is replaced. Also fails if the record of `acting`, the member who invites the other, has changed since it was read.
 pub async fn invite(

@@ -11,9 +11,14 @@ use crate::store::{Store, StoreError};
 /// The period in which wrong passwords and codes are counted.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 
-/// Sign-ins with an e-mail address, which is folded, from browsers that are not known for it.
-pub fn sign_in(address: &str) -> String {
-    format!("sign-in to {}", hash(address))
+/// Sign-ins with an e-mail address, which is folded, to an organization. Those without an organization are counted by
+/// themselves: if they counted for the account that they reach, the limit would reveal its organization.
+pub fn sign_in(organization: Option<Id>, address: &str) -> String {
+    let address = hash(address);
+    match organization {
+        Some(organization) => format!("sign-in to {address} at {organization}"),
+        None => format!("sign-in to {address}"),
+    }
 }
 
 /// Confirmations of a signed-in member with the password.
@@ -35,7 +40,8 @@ pub async fn unlock(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (id, address) = (member.id, member.email.normalized());
-    for subject in [sign_in(&address), password(organization, id), second_factor(organization, id)] {
+    let sign_ins = [Some(organization), None].map(|organization| sign_in(organization, &address));
+    for subject in sign_ins.into_iter().chain([password(organization, id), second_factor(organization, id)]) {
         store.forget_attempts(&subject, WINDOW, now).await?;
     }
     Ok(())

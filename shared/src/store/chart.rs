@@ -233,11 +233,12 @@ macro_rules! rows {
             deleted_organization: DeletedOrganization, "DELETED_ORGANIZATION"(), "{id:016}"(id: Id), of Others;
             /// organization's slug: a career site
             organization_slug: CareerSite, "ORGANIZATION_SLUG#{slug}"(slug: &Slug), "SLUG"(), of Others;
-            /// e-mail address of a member who has accepted the invitation, by the hash of its normal form
-            member_email: MemberEmail, "MEMBER_EMAIL#{hash}"(hash: &Email = hashed(&hash.normalized())), "EMAIL"(), of Others;
+            /// e-mail address of members who have accepted their invitations, by the hash of its normal form, in an organization
+            member_email: MemberEmail, "MEMBER_EMAIL#{hash}"(hash: &Email = hashed(&hash.normalized())) as member_emails,
+                "{organization:016}"(organization: Id), of Others;
             /// ceremony of a passkey: the challenge that a browser has yet to answer, by the hash of its secret
             passkey_ceremony: Ceremony, "PASSKEY_CEREMONY#{hash}"(hash: &str), "CEREMONY"(), of Others, and expires;
-            /// attempts to sign in, to register, to apply or to call in a time window, by the hash of the subject
+            /// attempts to sign in, to invite, to register, to apply or to call in a time window, by the hash of the subject
             attempts: counters, "ATTEMPTS#{hash}"(hash: &str = hashed(hash)), "{end}"(end: i64), of Others, and expires;
             /// registered OAuth client, by the hash of its id
             client: Client, "OAUTH_CLIENT#{hash}"(hash: &str = hashed(hash)), "CLIENT"(), of Others;

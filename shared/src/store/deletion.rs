@@ -138,8 +138,7 @@ impl Deletion<'_> {
             Owner::Endpoint => Some(keys::endpoint_progress(tenant, id)),
             Owner::Member => {
                 let member: Member = item::read(item)?;
-                // Somebody else may have the address of a member who has not accepted the invitation.
-                (!member.is_invited()).then(|| keys::member_email(&member.email))
+                (!member.is_invited()).then(|| keys::claim_of(tenant.organization, &member))
             }
             _ => None,
         })

@@ -18,8 +18,8 @@ pub(super) use super::partition::*;
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Phone,
-    RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
+    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition,
+    Member, Phone, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
 };
 
 /// The range key of a record.
@@ -328,6 +328,16 @@ pub(super) fn screens_in(tenant: Tenant, role: Option<Id>, state: &str) -> Strin
 /// The part of a screen's partition without the record.
 pub(super) fn screen_extras(tenant: Tenant, id: Id) -> Partition {
     Partition::section(screen_record(tenant, id).pk, START, BEFORE_RECORD)
+}
+
+/// The claim of a member who has accepted the invitation on the e-mail address. Claims from before an address could be in
+/// several organizations have another range key, and nothing moves them.
+pub(super) fn claim_of(organization: Id, member: &Member) -> Key {
+    let claim = member_email(&member.email, organization);
+    match member.accepted_at {
+        Some(_) => claim,
+        None => Key { sk: "EMAIL".to_owned(), ..claim },
+    }
 }
 
 /// The shard of the registry that has an organization.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::deletion::Deletion;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
+use super::list::Range;
 use super::recording::{self, Recorded};
 use super::{Item, Owner, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::{Timestamp, later};
@@ -31,11 +32,14 @@ pub struct SignedIn {
     pub requires_second_factor: bool,
 }
 
-/// A claim on an e-mail address. It identifies the member who signs in with the address.
+/// A claim on an e-mail address in an organization. It identifies the member who signs in with the address.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MemberEmail {
     organization: Id,
     id: Id,
+    /// When the member accepted the invitation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted_at: Option<Timestamp>,
 }
 
 /// Whether an organization requires a second factor of its members.
@@ -66,10 +70,13 @@ impl Transaction {
         Ok(())
     }
 
-    /// Claims the e-mail address of a member who accepts the invitation. The commit fails if another member has it.
+    /// Claims the e-mail address of a member who accepts the invitation. The commit fails if another member of the
+    /// organization has it.
     pub fn claim_email(&mut self, member: &Member) -> Result<(), StoreError> {
-        let claim = MemberEmail { organization: self.tenant.organization, id: member.id };
-        self.insert_claim(UniqueField::Email, item::write(&claim, keys::member_email(&member.email), None)?);
+        let organization = self.tenant.organization;
+        let claim = MemberEmail { organization, id: member.id, accepted_at: member.accepted_at };
+        let key = keys::claim_of(organization, member);
+        self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
         Ok(())
     }
 
@@ -104,7 +111,7 @@ impl Transaction {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
         self.record([recording::removed_member(member)]);
         if !member.is_invited() {
-            self.delete(keys::member_email(&member.email));
+            self.delete(keys::claim_of(self.tenant.organization, member));
         }
         self.audit(AuditAction::MemberRemoved, Some(target(member)));
     }
@@ -184,12 +191,23 @@ fn target(member: &Member) -> AuditTarget {
 }
 
 impl Store {
-    /// The member with this e-mail address, and the member's organization.
-    pub async fn find_member_by_email(&self, email: &Email) -> Result<Option<(Id, Member)>, StoreError> {
-        let claim = self.read(keys::member_email(email)).await?.map(item::read).transpose()?;
-        // An unknown address also takes a second read, so the response time does not reveal whether it is known.
-        let MemberEmail { organization, id } =
-            claim.unwrap_or(MemberEmail { organization: Id::LAST, id: Id::LAST });
+    /// The member with this e-mail address in the organization, with the organization. Without an organization, it is the
+    /// one whose invitation was accepted first. Neither the calls nor the response time reveal in how many organizations the
+    /// address is.
+    pub async fn find_member_by_email(
+        &self,
+        email: &Email,
+        organization: Option<Id>,
+    ) -> Result<Option<(Id, Member)>, StoreError> {
+        // One page has thousands of claims, and a second one would take another call.
+        let (claims, _) = self.query(&keys::member_emails(email), u32::MAX, Range::Before(None)).await?;
+        let mut claims = claims.into_iter().filter_map(item::read_listed::<MemberEmail>);
+        let claim = match organization {
+            Some(organization) => claims.find(|claim| claim.organization == organization),
+            None => claims.min_by_key(|claim| (claim.accepted_at, claim.organization)),
+        };
+        // Without a claim, there is a second read as well.
+        let (organization, id) = claim.map_or((Id::LAST, Id::LAST), |claim| (claim.organization, claim.id));
         Ok(self.find_member(organization, id).await?.map(|member| (organization, member)))
     }
 

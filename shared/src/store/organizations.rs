@@ -79,6 +79,9 @@ pub(super) const ATTEMPTS: usize = 10;
 /// The maximum number of organizations with the same name that get a slug. Further organizations must choose a slug.
 const MAX_NAMESAKES: u64 = 100;
 
+/// The slug that no organization gets, because the sign-in to it would have the path of the sign-in with a passkey.
+const RESERVED: &str = "passkey";
+
 /// The attribute of organizations and career sites that says whether they are suspended.
 const SUSPENDED: &str = "suspended";
 
@@ -149,8 +152,8 @@ impl Store {
         while number <= last && conflicts < ATTEMPTS {
             let live = base.numbered(number);
             let test = live.with_suffix("-test");
-            if live == test {
-                // The slug has the maximum length and already ends with `-test`.
+            if live == test || live.as_str() == RESERVED {
+                // The slug has the maximum length and already ends with `-test`, or it is reserved.
                 number += 1;
                 continue;
             }

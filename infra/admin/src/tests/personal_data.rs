@@ -13,7 +13,9 @@ use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{Actor, ActorKind, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
+use shared::model::{
+    Actor, ActorKind, HoldReason, LegalHold, Member, MemberRole, Mode, ResumeFile, Slug, Tenant,
+};
 use shared::providers::bucket::Bucket;
 use shared::store::{AnsweredQuestion, Confirmation, Confirmed, KINDS, Transaction};
 
@@ -167,6 +169,17 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
     candidates[0]
 }
 
+/// Adds somebody who is a member of both organizations.
+async fn join(api: &TestApi, demo: usize) {
+    let (live, now) = (tenant(demo, Mode::Live), api.environment.clock.now());
+    let owner = api.store().find_member(live.organization, live.organization).await.unwrap().unwrap();
+    let (id, email) = (Id::new(4_711).unwrap(), "both@jobs.example".parse().unwrap());
+    let member = Member::invited(id, email, owner.name, MemberRole::Member, now);
+    let mut transaction = Transaction::new(live);
+    transaction.insert_member(&member.accepted(owner.password.unwrap(), now)).unwrap();
+    api.store().commit(transaction).await.unwrap();
+}
+
 /// Creates the data that members create in the dashboard.
 async fn configure(api: &TestApi, demo: usize) {
     let browser = Box::pin(Browser::signed_in(api, demo)).await;
@@ -211,6 +224,9 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
         .await;
     Box::pin(populate(&api, ACME)).await;
     Box::pin(populate(&api, GLOBEX)).await;
+    for demo in [ACME, GLOBEX] {
+        join(&api, demo).await;
+    }
     Box::pin(api.run_feed()).await;
     let before = api.stored_items().await;
     let kind = |pk: &str| pk.split(['#', '`']).nth(2).unwrap_or_default().to_owned();
