@@ -16,7 +16,7 @@ use crate::webhooks::{acme, local_api, receiver, write_events};
 const PATH: &str = "/dashboard/webhooks";
 const URL: &str = "https://hooks.example.com/x";
 
-async fn ada(api: &TestApi) -> Browser<'_> {
+pub(super) async fn ada(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
 

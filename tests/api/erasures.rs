@@ -172,7 +172,7 @@ impl Person {
 }
 
 /// Sends the simulator's report on a conversation.
-async fn simulated_callback(api: &TestApi, screen: u64, talk: Value) {
+pub(super) async fn simulated_callback(api: &TestApi, screen: u64, talk: Value) {
     let mut body = callback(api, screen, "end-of-call-report", talk);
     body["message"]["call"]["id"] = json!("simulated");
     let simulator = api.environment.providers.voice_provider(VoiceProvider::Simulator).unwrap();
@@ -219,7 +219,7 @@ pub(super) async fn everything(api: &TestApi) -> Vec<(String, String)> {
     found
 }
 
-fn append(value: &AttributeValue, content: &mut String) {
+pub(super) fn append(value: &AttributeValue, content: &mut String) {
     content.push(' ');
     match value {
         AttributeValue::S(text) | AttributeValue::N(text) => content.push_str(text),

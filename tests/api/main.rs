@@ -60,6 +60,7 @@ mod duplicates;
 mod edge;
 mod endings;
 mod engine;
+mod erased_markers;
 mod erasure_show;
 mod erasures;
 mod event_types;
@@ -128,6 +129,7 @@ mod vapi;
 mod voice_cancellations;
 mod voice_screens;
 mod voice_webhook;
+mod webhook_answers;
 #[expect(clippy::disallowed_methods, reason = "the guide shows it to people with other rules")]
 mod webhook_receiver;
 mod webhook_requests;

@@ -53,7 +53,6 @@ use http::{HeaderMap, Method};
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::company;
 use rolecall_local::demo::{self, DEMOS};
-use rolecall_local::event_fixtures;
 use rolecall_local::functions;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::server::{self, Host};
@@ -81,6 +80,7 @@ use engine::{Original, Records, Table};
 use interceptor::DynamoDbInterceptor;
 
 pub use project::{BASE_URL, project, sources};
+pub use rolecall_local::event_fixtures;
 
 /// The index of the demo organization Acme in [`DEMOS`].
 pub const ACME: usize = 0;

@@ -9,7 +9,7 @@ use shared::model::{
     Attempt, AuditAction, Delivery, DeliveryOrigin, DisabledReason, EndpointProgress, EndpointStatus, Event,
     Replay, Tenant, WebhookEndpoint, WebhookHeaders, retry_after,
 };
-use shared::services::webhooks::body_of;
+use shared::services::webhooks::{body_of, candidate_in};
 use shared::store::{CommitError, DueAttempt, Queue, StoreError, Transaction};
 use tokio::sync::Semaphore;
 
@@ -352,7 +352,14 @@ impl Job {
         let after = before.clone().record(attempt.clone(), asked, ended, &self.environment.random);
         let mut transaction = Transaction::new(tenant);
         transaction.replace_delivery(&before, &after)?;
-        match store.commit(transaction).await {
+        let mut with_answer = transaction.clone();
+        with_answer.put_answer(&before, &attempt, candidate_in(&before.body))?;
+        let committed = match store.commit(with_answer).await {
+            // The candidate may have been erased, and the answer is then forgotten.
+            Err(CommitError::Stale) => store.commit(transaction).await,
+            result => result,
+        };
+        match committed {
             // Somebody asked for another attempt, which the next round makes.
             Ok(()) | Err(CommitError::Stale) => Ok(Some(Made { attempt, ended })),
             Err(error) => Err(error.into()),

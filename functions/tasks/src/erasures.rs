@@ -1,5 +1,5 @@
-//! Removes what is left of erased candidates: list entries, receipts, notes, history, voice screens, files, and calls at
-//! the voice provider.
+//! Removes what is left of erased candidates: list entries, receipts, answers of webhook endpoints, notes, history, voice
+//! screens, files, and calls at the voice provider.
 //!
 //! Every step can be repeated. A run that is killed is repeated from the start, and skips what is removed already.
 
@@ -51,9 +51,12 @@ impl Job {
         let bucket = self.environment.providers.resumes();
         Tombstone::store(bucket, tenant, &erased.erasure, self.now).await?;
         let erased = store.remove_applications(tenant, erased).await?;
-        let uploads = store.remove_receipts_and_uploads(tenant, id).await?;
+        let uploads = store.remove_traced(tenant, id).await?;
         let mut next = self.remove_files(tenant, &erased, &uploads, bucket).await?;
         self.remove_suspects(tenant, &erased, bucket).await?;
+        if let Some(source) = store.find_chosen_source(tenant, id).await.map_err(CommitError::from)? {
+            store.forget_source(tenant, &source).await?;
+        }
         store.remove_belongings(tenant, id).await.map_err(CommitError::from)?;
         let mut failure = None;
         for screen in store.list_screens_to_erase(tenant, id).await.map_err(CommitError::from)? {

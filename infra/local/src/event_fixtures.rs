@@ -9,13 +9,13 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Analysis, ApplicationForm, Audience, AuditTarget, AuditTargetKind, CandidateRecord,
-    Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndpointProgress,
-    EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note,
-    OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, Role, RoleContent,
-    Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission,
-    SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint,
-    WebhookKeys, challenge,
+    Actor, ActorKind, Analysis, ApplicationForm, Attempt, Audience, AuditTarget, AuditTargetKind,
+    CandidateRecord, Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email,
+    EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole,
+    Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report,
+    Role, RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker,
+    StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn,
+    VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -172,6 +172,13 @@ pub async fn create_delivery(
     id: Id,
     now: Timestamp,
 ) -> Outcome<()> {
+    let attempt = Attempt {
+        at: now,
+        status: Some(503),
+        error: None,
+        duration_ms: 12,
+        answer: Some("The queue is full.".to_owned()),
+    };
     let delivery = Delivery {
         id,
         endpoint,
@@ -181,7 +188,7 @@ pub async fn create_delivery(
         origin: DeliveryOrigin::Event,
         status: DeliveryStatus::Failed,
         next_attempt_at: None,
-        attempts: Vec::new(),
+        attempts: vec![attempt.clone()],
         tries: 10,
         body: "{}".to_owned(),
         created_at: now,
@@ -189,6 +196,7 @@ pub async fn create_delivery(
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_delivery(&delivery)?;
+    transaction.put_answer(&delivery, &attempt, None)?;
     Ok(store.commit(transaction).await?)
 }
 

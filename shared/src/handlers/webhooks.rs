@@ -249,11 +249,13 @@ pub async fn redeliver(request: ApiRequest<()>) -> Result<Reply<Accepted<Deliver
     let before = found.ok_or(Error::NotFound)?;
     request.input()?;
     require_enabled(&endpoint)?;
-    let after = before.clone().send_again(now);
+    let mut after = before.clone().send_again(now);
     let progress = find_progress(&request, endpoint.id).await?;
     let mut transaction = request.transaction();
     transaction.replace_delivery(&before, &after)?;
     transaction.replace_endpoint_progress(&progress, &progress.clone().wake(now))?;
+    let (store, shown) = (request.context.store(), std::slice::from_mut(&mut after));
+    store.read_answers(request.tenant(), endpoint.id, shown, now).await?;
     let reply = Reply::ok(&Delivery::of(after))?.accepted();
     request.commit(transaction, reply).await
 }

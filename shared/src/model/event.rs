@@ -330,6 +330,15 @@ pub struct Event {
 impl Event {
     /// The time for which the feed keeps events.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+    /// The candidate whom the event is about, if it is about one.
+    pub fn candidate(&self) -> Option<Id> {
+        match (self.subject.kind, self.data.get("candidate_id")) {
+            (SubjectType::Candidate, _) => self.subject.id,
+            (_, Some(EventValue::Id(candidate))) => Some(*candidate),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -337,6 +346,31 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn events_about_a_person_name_the_candidate() {
+        let candidate = Id::new(17);
+        for kind in EventType::ALL {
+            let noun = kind.as_str().split_once('.').unwrap().0;
+            let is_about = ["candidate", "application", "note", "screen"].contains(&noun);
+            let named = kind.data().contains(&"candidate_id");
+            assert_eq!(named, is_about && noun != "candidate", "{kind:?}");
+            let data = EventData::new().with_some("candidate_id", candidate.filter(|_| named));
+            let subject = if noun == "candidate" { SubjectType::Candidate } else { SubjectType::Role };
+            let event = Event {
+                id: Id::LAST,
+                seq: None,
+                kind,
+                at: Timestamp::UNIX_EPOCH,
+                mode: Mode::Live,
+                subject: Subject { kind: subject, id: candidate, version: 1 },
+                actor: EventActor { kind: AuditActorKind::System, id: None },
+                changed: Vec::new(),
+                data,
+            };
+            assert_eq!(event.candidate(), candidate.filter(|_| is_about), "{kind:?}");
+        }
+    }
 
     #[test]
     fn every_type_is_a_noun_and_a_past_participle() {

@@ -23,6 +23,11 @@ impl Source {
     /// The candidate applied on the career page.
     pub const CAREER_PAGE: Self = Self(Cow::Borrowed("career_page"));
 
+    /// Whether the word is not one of the three.
+    pub fn is_chosen(&self) -> bool {
+        ![Self::MANUAL, Self::API, Self::CAREER_PAGE].contains(self)
+    }
+
     /// The word, as the client wrote it.
     pub fn as_str(&self) -> &str {
         &self.0

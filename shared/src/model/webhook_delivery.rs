@@ -45,11 +45,20 @@ pub struct Attempt {
     pub error: Option<String>,
     /// How long it took.
     pub duration_ms: u64,
-    /// The beginning of the answer's body.
+    /// The beginning of the answer's body. It may name people, so it is stored by itself, and not for as long.
+    #[serde(skip)]
     pub answer: Option<String>,
 }
 
 impl Attempt {
+    /// For how long answers are kept.
+    const ANSWER_KEPT: SignedDuration = SignedDuration::from_hours(72);
+
+    /// Until when the answer is kept; `None` if it is not, because the attempt succeeded or nothing answered.
+    pub fn answer_until(&self) -> Option<Timestamp> {
+        (self.status.is_some() && !self.is_success()).then(|| later(self.at, Self::ANSWER_KEPT))
+    }
+
     /// Whether the endpoint accepted the event.
     pub fn is_success(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status))

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::clock::Timestamp;
+use crate::id::Id;
 use crate::model::Event;
 use crate::store::StoreError;
 
@@ -12,6 +13,11 @@ struct Body<'e> {
     #[serde(flatten)]
     event: &'e Event,
     timestamp: Timestamp,
+}
+
+/// The candidate whom the event in a body is about, if it is about one.
+pub fn candidate_in(body: &str) -> Option<Id> {
+    serde_json::from_str::<Event>(body).ok()?.candidate()
 }
 
 /// The body of the requests that deliver an event.

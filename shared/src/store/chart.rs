@@ -81,7 +81,8 @@ macro_rules! rows {
             /// note about a candidate
             note: Note, "{tenant}#CANDIDATE_NOTE#{candidate:016}"(tenant: Tenant, candidate: Id) as notes, "{id:016}"(id: Id),
                 of Candidate;
-            /// trace: leads from a candidate to a receipt, an expected upload or a question of an assistant, which identify it
+            /// trace: leads from a candidate to a receipt, an expected upload, a question of an assistant or an answer of a webhook
+            /// endpoint
             trace: Trace, "{tenant}#CANDIDATE_TRACE#{candidate:016}"(tenant: Tenant, candidate: Id) as traces,
                 "{target}"(target: String), of Candidate;
             /// candidate whose erasure is not finished
@@ -193,6 +194,9 @@ macro_rules! rows {
             /// delivery to a webhook endpoint
             delivery: Delivery, "{tenant}#DELIVERY#{endpoint:016}"(tenant: Tenant, endpoint: Id) as deliveries, "{id:016}"(id: Id),
                  of Endpoint, and expires;
+            /// answer of a webhook endpoint to a failed attempt of a delivery, by the time of the attempt
+            delivery_answer: Answer, "{tenant}#ANSWER#{endpoint:016}"(tenant: Tenant, endpoint: Id),
+                "{delivery:016}#{at}"(delivery: Id, at: Timestamp = sortable(at)), of Endpoint, and expires;
             /// due attempt of a delivery: new or replayed, by the time when it is due
             due_delivery: DueAttempt, "{tenant}#DELIVERY_DUE#{endpoint:016}"(tenant: Tenant, endpoint: Id) as due_deliveries,
                 "{queue}#{due:015}#{id:016}"(queue: &str, due: Timestamp = due.as_millisecond().max(0), id: Id), of Endpoint, and expires;

@@ -20,8 +20,8 @@ use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, ite
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,
-    ScreenRecord, TaskKind, Tenant, Touchpoint,
+    AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, Delivery, ErasedCandidate, Mode, ResumeFile,
+    Screen, ScreenRecord, Source, TaskKind, Tenant, Touchpoint, TouchpointKind,
 };
 
 /// What an erasure has to know about an expected upload, or about a member's file before the candidate has it.
@@ -45,6 +45,8 @@ pub(super) enum Trace {
     Upload(UploadTrace),
     /// A question about a call of an assistant.
     Confirmation { hash: String },
+    /// A webhook endpoint's answer to an event about the candidate.
+    Answer { endpoint: Id, delivery: Id, at: Timestamp },
 }
 
 impl Trace {
@@ -54,6 +56,9 @@ impl Trace {
             Self::Receipt { route, idempotency_key } => keys::receipt(tenant, idempotency_key, route),
             Self::Upload(upload) => keys::upload(tenant, &upload.hash),
             Self::Confirmation { hash } => keys::confirmation(tenant, hash),
+            Self::Answer { endpoint, delivery, at } => {
+                keys::delivery_answer(tenant, *endpoint, *delivery, *at)
+            }
         }
     }
 }
@@ -121,6 +126,20 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let key = keys::confirmation_trace(self.tenant, candidate, hash);
         self.put_trace(&Trace::Confirmation { hash: hash.to_owned() }, key, Some(until.as_second()))
+    }
+
+    /// Fails if the candidate was erased: the erasure would not find the answer any more.
+    pub(super) fn put_answer_trace(
+        &mut self,
+        candidate: Id,
+        delivery: &Delivery,
+        at: Timestamp,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.require_absence(keys::erased_candidate(self.tenant, candidate));
+        let key = keys::answer_trace(self.tenant, candidate, delivery.id, at);
+        let trace = Trace::Answer { endpoint: delivery.endpoint, delivery: delivery.id, at };
+        self.put_trace(&trace, key, Some(until.as_second()))
     }
 
     pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
@@ -244,9 +263,9 @@ impl Store {
         Ok(erased)
     }
 
-    /// Empties the receipts that may contain an erased candidate's data, and deletes the expected uploads. Returns the
-    /// uploads, whose files are to be deleted.
-    pub async fn remove_receipts_and_uploads(
+    /// Removes what the traces of an erased candidate lead to: empties the receipts, and deletes questions, answers and the
+    /// expected uploads. Returns the uploads, whose files are to be deleted.
+    pub async fn remove_traced(
         &self,
         tenant: Tenant,
         candidate: Id,
@@ -271,6 +290,12 @@ impl Store {
                     }
                     Trace::Confirmation { hash } => {
                         transaction.delete(keys::confirmation_trace(tenant, candidate, &hash));
+                        if target.is_some() {
+                            transaction.delete(key);
+                        }
+                    }
+                    Trace::Answer { delivery, at, .. } => {
+                        transaction.delete(keys::answer_trace(tenant, candidate, delivery, at));
                         if target.is_some() {
                             transaction.delete(key);
                         }
@@ -346,6 +371,21 @@ impl Store {
             files.extend(touchpoint.resume().and_then(|resume| resume.file()).cloned());
         }
         Ok(files)
+    }
+
+    /// The source that an erased candidate was added with, if the client chose it, as long as the history says so.
+    pub async fn find_chosen_source(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+    ) -> Result<Option<Source>, StoreError> {
+        let range = Range::Prefix { prefix: keys::HISTORY, after: None };
+        let (first, _) = self.query(&keys::candidate_partition(tenant, candidate), 1, range).await?;
+        let Some(first) = first.into_iter().next() else { return Ok(None) };
+        Ok(match item::read::<Touchpoint>(first)?.kind {
+            TouchpointKind::Created { source } => Some(source).filter(Source::is_chosen),
+            _ => None,
+        })
     }
 
     /// Removes everything that belongs to an erased candidate, except the record and what has a step of its own: screens, and

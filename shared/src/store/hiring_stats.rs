@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::item::number;
-use super::keys::{EXPIRES_AT, Key, SK};
+use super::keys::{CandidateGroup, EXPIRES_AT, Key, SK};
 use super::list::Range;
-use super::{Item, Store, StoreError, Transaction, item, keys};
+use super::{CommitError, Item, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
-    Candidate, Day, ErasedApplication, HiringStats, STAGE_SHARDS, Stage, StageCount, StayLength, Tenant,
+    Candidate, CaseFolded, Day, ErasedApplication, HiringStats, STAGE_SHARDS, Source, Stage, StageCount,
+    StayLength, Tenant,
 };
 
 /// The attribute with the number of screened applications that wait.
@@ -22,6 +23,8 @@ const PEOPLE: &str = "people";
 /// The number of weeks after which the counters of a week are deleted. The overview shows fewer.
 const WEEKS_KEPT: i64 = 14;
 const SECONDS_PER_WEEK: i64 = 7 * 24 * 60 * 60;
+/// The source in the keys of the counters of people without one.
+const NO_SOURCE: &str = "";
 
 impl Transaction {
     /// Counts the change of an application of a candidate.
@@ -42,16 +45,29 @@ impl Transaction {
 
     /// Counts a new person in the week and under the source in which the person was added.
     pub(super) fn count_new_person(&mut self, candidate: &Candidate) {
-        let monday = Day::of(candidate.created_at).monday();
-        let source = candidate.profile.source.as_ref().map_or("", |source| source.as_str());
+        let source = candidate.profile.source.as_ref().map_or(NO_SOURCE, |source| source.as_str());
         let shard = candidate.id.get() % STAGE_SHARDS;
+        self.count_new_people(Day::of(candidate.created_at).monday(), shard, source, 1);
+    }
+
+    fn count_new_people(&mut self, monday: Day, shard: u64, source: &str, people: u64) {
         let expires_at = monday.end().as_second() + WEEKS_KEPT * SECONDS_PER_WEEK;
         self.update(
             keys::new_people(self.tenant, monday, shard, source),
-            "SET #expires = :expires ADD #people :one",
+            "SET #expires = :expires ADD #people :people",
             "",
             vec![("#expires", EXPIRES_AT.to_owned()), ("#people", PEOPLE.to_owned())],
-            vec![(":expires", number(expires_at)), (":one", number(1))],
+            vec![(":expires", number(expires_at)), (":people", number(i128::from(people)))],
+        );
+    }
+
+    /// Deletes a counter of new people, unless somebody was counted since it was read.
+    fn delete_new_people(&mut self, key: Key, people: u64) {
+        self.delete_if(
+            key,
+            "#people = :people",
+            ("#people", PEOPLE),
+            (":people", number(i128::from(people))),
         );
     }
 }
@@ -102,6 +118,28 @@ impl Store {
             }
         }
         Ok(stats)
+    }
+
+    /// Counts the people of a source as people without one, if the last candidate from it was erased: it may be a text about
+    /// this candidate. Fails if somebody is added from the source at the same time.
+    pub async fn forget_source(&self, tenant: Tenant, source: &Source) -> Result<(), CommitError> {
+        let source = CaseFolded::of(source.as_str());
+        let candidates = CandidateGroup::of_source(tenant, &source).current();
+        let (others, _) = self.query(&candidates, 1, Range::Before(None)).await?;
+        if !others.is_empty() {
+            return Ok(());
+        }
+        for (range, item) in self.read_partition(&keys::hiring_stats(tenant), usize::MAX).await? {
+            let Some((monday, named)) = keys::read_new_people(&range) else { continue };
+            if CaseFolded::of(named) == source {
+                let people = item::count(&item, PEOPLE);
+                let mut transaction = Transaction::new(tenant);
+                transaction.count_new_people(monday, 0, NO_SOURCE, people);
+                transaction.delete_new_people(Key::of(&item)?, people);
+                self.commit(transaction).await?;
+            }
+        }
+        Ok(())
     }
 }
 

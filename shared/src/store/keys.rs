@@ -241,6 +241,16 @@ pub(super) fn upload_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
     trace(tenant, candidate, format!("UPLOAD#{hash}"))
 }
 
+pub(super) fn answer_trace(tenant: Tenant, candidate: Id, delivery: Id, at: Timestamp) -> Key {
+    trace(tenant, candidate, format!("ANSWER#{}#{}", padded(delivery), sortable(at)))
+}
+
+/// The answers of an endpoint to deliveries with these identifiers and those between.
+pub(super) fn answers(tenant: Tenant, endpoint: Id, [first, last]: [Id; 2]) -> Partition {
+    let pk = delivery_answer(tenant, endpoint, first, Timestamp::UNIX_EPOCH).pk;
+    Partition::section(pk, &padded(first), &format!("{}~", padded(last)))
+}
+
 /// The search index of all candidates.
 pub(super) fn words(tenant: Tenant) -> Partition {
     Partition::EventuallyConsistent(format!("{tenant}#WORD"))
@@ -269,6 +279,11 @@ impl CandidateGroup {
 
     pub(super) fn partition(self) -> Partition {
         Partition::EventuallyConsistent(self.0)
+    }
+
+    /// The partition, read consistently.
+    pub(super) fn current(self) -> Partition {
+        Partition::Table(self.0)
     }
 
     pub(super) fn entry(self, candidate: Id) -> Key {

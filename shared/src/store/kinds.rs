@@ -31,7 +31,7 @@ use super::transaction::Receipt;
 use super::unreadable::Quarantined;
 use super::uploads::Upload;
 use super::usage::UsageDay;
-use super::webhooks::DueAttempt;
+use super::webhooks::{Answer, DueAttempt};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 #[allow(clippy::wildcard_imports, reason = "a row of the chart may name any type of the model")]

@@ -353,6 +353,23 @@ impl Transaction {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");
     }
 
+    /// Deletes an item if a condition with one name and one value holds.
+    pub(super) fn delete_if(
+        &mut self,
+        key: Key,
+        condition: &'static str,
+        (name, attribute): (&'static str, &str),
+        value: (&'static str, AttributeValue),
+    ) {
+        self.actions.push(Action {
+            effect: Effect::Delete(key),
+            guard: Guard::Unchanged,
+            condition: condition.into(),
+            names: vec![(name, attribute.to_owned())],
+            values: vec![value],
+        });
+    }
+
     /// Inserts a claim on a unique value, which must not be taken.
     pub(super) fn insert_claim(&mut self, field: UniqueField, item: Item) {
         self.plain(Effect::Put(item), Guard::Claim(field), VACANT);
@@ -387,6 +404,11 @@ impl Transaction {
     /// Requires that the item has this version at the commit.
     pub(super) fn require(&mut self, key: Key, version: u64) {
         self.versioned(Effect::Check(key), version);
+    }
+
+    /// Requires that an item does not exist at the commit.
+    pub(super) fn require_absence(&mut self, key: Key) {
+        self.plain(Effect::Check(key), Guard::Unchanged, VACANT);
     }
 
     /// Records that a slug's numbers up to `to` have been assigned.

@@ -1,7 +1,9 @@
 //! Webhook endpoints, their progress and their deliveries.
 //!
 //! A delivery with a next attempt has one more item, which sorts by the time of the attempt. What is sent again waits in a
-//! queue of its own. The progress of the endpoints of all tenants is in a few partitions, so that a job finds what is due.
+//! queue of its own. Answers to failed attempts have items of their own, because they are kept for less time. The progress of the endpoints of all tenants is in a few partitions, so that a job finds what is due.
+
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +15,8 @@ use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Delivery, DeliveryOrigin, EndpointProgress, EventData,
-    EventType, SubjectType, Tenant, WebhookEndpoint,
+    Attempt, AuditAction, AuditTarget, AuditTargetKind, Delivery, DeliveryOrigin, EndpointProgress,
+    EventData, EventType, SubjectType, Tenant, WebhookEndpoint,
 };
 
 /// The number of items that one query reads.
@@ -43,6 +45,14 @@ impl Queue {
             Self::Replayed => "B",
         }
     }
+}
+
+/// The beginning of what a webhook endpoint answered, and the candidate whom the event is about.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Answer {
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<Id>,
 }
 
 /// An attempt that is planned.
@@ -145,6 +155,25 @@ impl Transaction {
             self.delete(self.attempt_key(before, due));
         }
         self.put_attempt(after)
+    }
+
+    /// Keeps the answer to an attempt, if answers to such attempts are kept. `candidate` is whom the event is about. Fails if
+    /// this candidate was erased.
+    pub fn put_answer(
+        &mut self,
+        delivery: &Delivery,
+        attempt: &Attempt,
+        candidate: Option<Id>,
+    ) -> Result<(), StoreError> {
+        let Some((text, until)) = attempt.answer.clone().zip(attempt.answer_until()) else { return Ok(()) };
+        let key = keys::delivery_answer(self.tenant, delivery.endpoint, delivery.id, attempt.at);
+        let mut item = item::write(&Answer { text, candidate }, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));
+        self.put(item)?;
+        match candidate {
+            Some(candidate) => self.put_answer_trace(candidate, delivery, attempt.at, until),
+            None => Ok(()),
+        }
     }
 
     /// Deletes an attempt whose delivery has expired.
@@ -279,7 +308,34 @@ impl Store {
     ) -> Result<Listed<Delivery>, StoreError> {
         let mut listed: Listed<Delivery> = self.read_page(&keys::deliveries(tenant, endpoint), page).await?;
         listed.items.retain(|delivery| now < delivery.expires_at());
+        self.read_answers(tenant, endpoint, &mut listed.items, now).await?;
         Ok(listed)
+    }
+
+    /// Adds the answers that are kept to deliveries to an endpoint.
+    pub async fn read_answers(
+        &self,
+        tenant: Tenant,
+        endpoint: Id,
+        deliveries: &mut [Delivery],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let is_kept = |attempt: &Attempt| attempt.answer_until().is_some_and(|until| now < until);
+        let answered = || {
+            let answered = deliveries.iter().filter(|delivery| delivery.attempts.iter().any(is_kept));
+            answered.map(|delivery| delivery.id)
+        };
+        let Some(ends) = answered().min().zip(answered().max()) else { return Ok(()) };
+        let stored = self.read_partition(&keys::answers(tenant, endpoint, ends.into()), usize::MAX).await?;
+        let mut stored: HashMap<String, Item> = stored.into_iter().collect();
+        for delivery in deliveries {
+            let id = delivery.id;
+            for attempt in delivery.attempts.iter_mut().filter(|attempt| is_kept(attempt)) {
+                let item = stored.remove(&keys::delivery_answer(tenant, endpoint, id, attempt.at).sk);
+                attempt.answer = item.and_then(item::read_listed).map(|answer: Answer| answer.text);
+            }
+        }
+        Ok(())
     }
 
     /// The first planned attempts in a queue of an endpoint, the earliest first, also those that are not due yet.

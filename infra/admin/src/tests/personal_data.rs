@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ::tests::browser::{Browser, Form};
 use ::tests::dashboard::PNG;
+use ::tests::event_fixtures;
 use ::tests::interceptor::Fault;
 use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, tenant};
@@ -143,6 +144,9 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         let hook = json!({ "url": "https://hooks.example.com/" });
         let hook = post("/api/v1/webhook_endpoints", hook).await.expect(201).number("/id");
         post(&format!("/api/v1/webhook_endpoints/{hook}/ping"), json!({})).await.expect(202);
+        let (hook, delivery) = (Id::new(hook).unwrap(), Id::new(7).unwrap());
+        let (store, now) = (api.store(), api.environment.clock.now());
+        event_fixtures::create_delivery(store, tenant(demo, mode), hook, delivery, now).await.unwrap();
         let jane = json!({
             "name": "Jane",
             "email": "jane@example.com",

@@ -104,7 +104,8 @@ pub struct Attempt {
     pub error: Option<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// The beginning of the answer's body, at most 1 KB.
+    /// The beginning of the answer's body, at most 1 KB. `null` if the attempt succeeded, 72 hours after it, and once a
+    /// candidate whom the event is about is erased.
     pub answer: Option<String>,
 }
 
