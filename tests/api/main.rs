@@ -54,6 +54,7 @@ mod dashboard_webhooks;
 mod dashboard_work;
 mod delivery;
 mod demo_company;
+mod descriptions;
 mod docs;
 mod documents;
 mod duplicates;
