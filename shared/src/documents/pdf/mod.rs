@@ -322,6 +322,11 @@ mod tests {
             let file = [head.as_bytes(), &data, b"\nendstream %%EOF"].concat();
             assert_eq!(judge(&file), Err(Refusal::PdfScript), "{dictionary}");
         }
+        // The type of the action is an object that begins within the string of a link.
+        let action = "%PDF-1.7 7 0 obj <</S 9 0 R>> endobj 6 0 obj <</Type/ObjStm/N 2/First 9>> stream\n";
+        let link = "8 0 9 18 <</URI(https://x.y /JavaScript )>>";
+        let file = format!("{action}{link}\nendstream endobj %%EOF");
+        assert_eq!(judge(file.as_bytes()), Err(Refusal::PdfScript));
         // Some readers take the objects in their order, and not where the stream says that they are.
         let data = b"1 99 <</S /JavaScript>> 2 0 R";
         assert_eq!(judge(&with_stream("", data)), Err(Refusal::PdfScript));
