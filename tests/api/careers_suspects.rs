@@ -470,6 +470,12 @@ async fn an_erasure_removes_the_suspect_forms_of_the_person() {
     browser.submit_file(&path, &trapped("ADA@example.com"), PDF).await.expect(303);
     job.apply(&api, &trapped("grace@example.com")).await.expect(303);
     let id = find(&api, "ada@example.com").await.number("/id");
+    // Forms with an address that the person had before are the person's, too.
+    for email in ["lovelace@example.com", "countess@example.com"] {
+        let path = format!("/api/v1/candidates/{id}");
+        api.request(Method::PATCH, &path).json(&json!({ "email": email })).send().await.expect(200);
+        job.apply(&api, &trapped(email)).await.expect(303);
+    }
     api.post(&format!("/api/v1/candidates/{id}/erase"), json!({})).await.expect(202);
     api.run_tasks().await;
     let [left] = suspects_of(&api, acme()).await.try_into().unwrap();

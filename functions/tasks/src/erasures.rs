@@ -51,9 +51,15 @@ impl Job {
         let bucket = self.environment.providers.resumes();
         Tombstone::store(bucket, tenant, &erased.erasure, self.now).await?;
         let erased = store.remove_applications(tenant, erased).await?;
-        let uploads = store.remove_traced(tenant, id).await?;
-        let mut next = self.remove_files(tenant, &erased, &uploads, bucket).await?;
-        self.remove_suspects(tenant, &erased, bucket).await?;
+        let traced = store.remove_traced(tenant, id).await?;
+        let mut next = self.remove_files(tenant, &erased, &traced.uploads, bucket).await?;
+        if let Some(suspects) = &erased.suspects {
+            self.remove_suspects(tenant, suspects, bucket).await?;
+        }
+        for suspects in &traced.suspects {
+            self.remove_suspects(tenant, suspects, bucket).await?;
+            store.forget_former_address(tenant, id, suspects).await?;
+        }
         if let Some(source) = store.find_chosen_source(tenant, id).await.map_err(CommitError::from)? {
             store.forget_source(tenant, &source).await?;
         }
@@ -116,13 +122,13 @@ impl Job {
     async fn remove_suspects(
         &self,
         tenant: Tenant,
-        erased: &ErasedCandidate,
+        suspects: &str,
         bucket: Option<&Bucket>,
     ) -> Result<(), TaskError> {
         let store = &self.environment.store;
         let mut page = Paging { limit: DISCARDED_AT_ONCE, before: None };
         loop {
-            let listed = store.list_suspects_of(erased, &page).await.map_err(CommitError::from)?;
+            let listed = store.list_suspects_of(suspects, &page).await.map_err(CommitError::from)?;
             if let Some(bucket) = bucket {
                 for file in listed.items.iter().filter_map(|form| form.file.as_ref()) {
                     bucket.delete(file.key(), self.now).await?;

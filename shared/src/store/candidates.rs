@@ -82,6 +82,7 @@ impl Transaction {
             let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
             self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
             self.delete(keys::email(self.tenant, &old.profile.email));
+            self.put_former_address_trace(new.id, &old.profile.email, new.updated_at)?;
         }
         self.replace_index(Some(before), Some(after))?;
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;

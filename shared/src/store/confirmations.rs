@@ -105,6 +105,8 @@ impl Transaction {
         self.put(item)?;
         match confirmation.candidate() {
             Some(candidate) => {
+                // The erasure would not find the question any more.
+                self.require_absence(keys::erased_candidate(self.tenant, candidate));
                 self.put_confirmation_trace(candidate, hash, later(confirmation.until, TRACE_KEPT))
             }
             None => Ok(()),

@@ -17,11 +17,11 @@ use super::screens::call_task;
 use super::tasks::Task;
 use super::transaction::Receipt;
 use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, item, recording};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, Delivery, ErasedCandidate, Mode, ResumeFile,
-    Screen, ScreenRecord, Source, TaskKind, Tenant, Touchpoint, TouchpointKind,
+    AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, Delivery, Email, ErasedCandidate, Mode,
+    ResumeFile, Screen, ScreenRecord, Source, SuspectForm, TaskKind, Tenant, Touchpoint, TouchpointKind,
 };
 
 /// What an erasure has to know about an expected upload, or about a member's file before the candidate has it.
@@ -47,18 +47,30 @@ pub(super) enum Trace {
     Confirmation { hash: String },
     /// A webhook endpoint's answer to an event about the candidate.
     Answer { endpoint: Id, delivery: Id, at: Timestamp },
+    /// The suspect forms with an e-mail address that the candidate had before.
+    FormerAddress { suspects: String },
+}
+
+/// What the traces of an erased candidate lead to in other places than the table's items.
+#[derive(Default)]
+pub struct Traced {
+    /// The expected uploads, whose files are to be deleted.
+    pub uploads: Vec<UploadTrace>,
+    /// Where the suspect forms with the candidate's former e-mail addresses are.
+    pub suspects: Vec<String>,
 }
 
 impl Trace {
-    /// The key of the item that the trace leads to.
-    fn target(&self, tenant: Tenant) -> Key {
+    /// The key of the item that the trace leads to, if that is one.
+    fn target(&self, tenant: Tenant) -> Option<Key> {
         match self {
-            Self::Receipt { route, idempotency_key } => keys::receipt(tenant, idempotency_key, route),
-            Self::Upload(upload) => keys::upload(tenant, &upload.hash),
-            Self::Confirmation { hash } => keys::confirmation(tenant, hash),
+            Self::Receipt { route, idempotency_key } => Some(keys::receipt(tenant, idempotency_key, route)),
+            Self::Upload(upload) => Some(keys::upload(tenant, &upload.hash)),
+            Self::Confirmation { hash } => Some(keys::confirmation(tenant, hash)),
             Self::Answer { endpoint, delivery, at } => {
-                keys::delivery_answer(tenant, *endpoint, *delivery, *at)
+                Some(keys::delivery_answer(tenant, *endpoint, *delivery, *at))
             }
+            Self::FormerAddress { .. } => None,
         }
     }
 }
@@ -140,6 +152,19 @@ impl Transaction {
         let key = keys::answer_trace(self.tenant, candidate, delivery.id, at);
         let trace = Trace::Answer { endpoint: delivery.endpoint, delivery: delivery.id, at };
         self.put_trace(&trace, key, Some(until.as_second()))
+    }
+
+    /// Remembers a former e-mail address of a candidate as long as suspect forms with it are kept.
+    pub(super) fn put_former_address_trace(
+        &mut self,
+        candidate: Id,
+        email: &Email,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let suspects = keys::suspects_with_email(self.tenant, email);
+        let key = keys::former_address_trace(self.tenant, candidate, &suspects);
+        let until = later(now, SuspectForm::KEPT).as_second();
+        self.put_trace(&Trace::FormerAddress { suspects }, key, Some(until))
     }
 
     pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
@@ -264,21 +289,23 @@ impl Store {
     }
 
     /// Removes what the traces of an erased candidate lead to: empties the receipts, and deletes questions, answers and the
-    /// expected uploads. Returns the uploads, whose files are to be deleted.
-    pub async fn remove_traced(
-        &self,
-        tenant: Tenant,
-        candidate: Id,
-    ) -> Result<Vec<UploadTrace>, CommitError> {
-        let mut uploads = Vec::new();
+    /// expected uploads. Returns what is to be removed elsewhere.
+    pub async fn remove_traced(&self, tenant: Tenant, candidate: Id) -> Result<Traced, CommitError> {
+        let mut traced = Traced::default();
         let traces = self.read_partition(&keys::traces(tenant, candidate), usize::MAX).await?;
         for traces in traces.chunks(TRACES) {
             let traces: Vec<Trace> =
                 traces.iter().map(|(_, trace)| item::read(trace.clone())).collect::<Result<_, _>>()?;
-            let mut stored = self.read_many(traces.iter().map(|trace| trace.target(tenant))).await?;
+            let mut stored = self.read_many(traces.iter().filter_map(|trace| trace.target(tenant))).await?;
             let mut transaction = Transaction::new(tenant);
             for trace in traces {
-                let (key, target) = (trace.target(tenant), trace.target(tenant).take_from(&mut stored));
+                let Some(key) = trace.target(tenant) else {
+                    if let Trace::FormerAddress { suspects } = trace {
+                        traced.suspects.push(suspects);
+                    }
+                    continue;
+                };
+                let target = key.clone().take_from(&mut stored);
                 match trace {
                     Trace::Receipt { route, idempotency_key } => {
                         transaction.delete(keys::receipt_trace(tenant, candidate, &route, &idempotency_key));
@@ -304,15 +331,28 @@ impl Store {
                         if target.is_some() {
                             transaction.delete(key);
                         }
-                        uploads.push(upload);
+                        traced.uploads.push(upload);
                     }
+                    Trace::FormerAddress { .. } => {}
                 }
             }
             if !transaction.is_empty() {
                 self.commit(transaction).await?;
             }
         }
-        Ok(uploads)
+        Ok(traced)
+    }
+
+    /// Forgets a former e-mail address of an erased candidate, whose suspect forms are deleted.
+    pub async fn forget_former_address(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        suspects: &str,
+    ) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(tenant);
+        transaction.delete(keys::former_address_trace(tenant, candidate, suspects));
+        self.commit(transaction).await
     }
 
     /// Forgets the upload of an erased candidate, whose files are deleted.

@@ -241,6 +241,10 @@ pub(super) fn upload_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
     trace(tenant, candidate, format!("UPLOAD#{hash}"))
 }
 
+pub(super) fn former_address_trace(tenant: Tenant, candidate: Id, suspects: &str) -> Key {
+    trace(tenant, candidate, format!("FORMER_ADDRESS#{suspects}"))
+}
+
 pub(super) fn answer_trace(tenant: Tenant, candidate: Id, delivery: Id, at: Timestamp) -> Key {
     trace(tenant, candidate, format!("ANSWER#{}#{}", padded(delivery), sortable(at)))
 }

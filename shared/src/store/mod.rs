@@ -82,7 +82,7 @@ pub use chart::{Kind, Owner};
 pub use confirmations::{AnsweredQuestion, Confirmation, Confirmed, Fact};
 pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
-pub use erasures::UploadTrace;
+pub use erasures::{Traced, UploadTrace};
 pub use error::StoreError;
 pub use events::{EventPage, FeedHead, Jump};
 pub use exports::{CandidateData, ScreenData};

@@ -13,8 +13,8 @@ use super::{Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Email, ErasedCandidate, Organization,
-    SubjectType, SuspectFile, SuspectForm, Tenant,
+    ApplicationLimits, AuditAction, AuditTarget, AuditTargetKind, Email, Organization, SubjectType,
+    SuspectFile, SuspectForm, Tenant,
 };
 
 /// Which suspect forms to list.
@@ -165,16 +165,14 @@ impl Store {
         Ok(self.read_page(&filter, &Paging { limit, before: None }).await?.items)
     }
 
-    /// A page of the suspect forms with the e-mail address of an erased candidate, newest first.
+    /// A page of the suspect forms with an e-mail address of an erased candidate, newest first. `suspects` is from the
+    /// candidate's record or a trace.
     pub async fn list_suspects_of(
         &self,
-        erased: &ErasedCandidate,
+        suspects: &str,
         page: &Paging,
     ) -> Result<Listed<SuspectForm>, StoreError> {
-        match &erased.suspects {
-            Some(filter) => self.read_page(&Partition::ByStatus(filter.clone()), page).await,
-            None => Ok(Listed { items: Vec::new(), next: None }),
-        }
+        self.read_page(&Partition::ByStatus(suspects.to_owned()), page).await
     }
 
     /// Deletes up to [`DISCARDED_AT_ONCE`] suspect forms, those that still exist.
