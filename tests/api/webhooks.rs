@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::types::AttributeValue;
 use http::Method;
 use serde_json::{Value, json};
+use shared::auth::{Credential, Kind};
 use shared::clock::{Timestamp, later};
 use shared::config::{AwsAccess, FunctionAccess, Services};
 use shared::id::Id;
@@ -13,11 +14,14 @@ use shared::model::{
 };
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
+use shared::random::Random;
 use shared::secret::Secret;
+use shared::store::{ApiKey, Transaction};
 use standardwebhooks::Webhook;
+use tests::dashboard::{connect_app, owner};
 use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
 use tests::interceptor::Fault;
-use tests::{ACME, GLOBEX, TestApi, key, tenant};
+use tests::{ACME, GLOBEX, TestApi, key, new_credential, tenant};
 
 pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
 
@@ -250,6 +254,52 @@ async fn a_rotation_keeps_the_old_keys_for_a_day_and_a_repeated_request_gets_the
         assert!(!accepts(&new, request, &request.body.replace("pinged", "pinned")));
     }
     rotate("c").await.expect(200);
+}
+
+/// Inserts an API key with all scopes.
+pub(super) async fn insert_key(api: &TestApi, tenant: Tenant, id: u64, created_by: Option<Id>) -> Credential {
+    let credential = new_credential(Kind::ApiKey, tenant, Id::new(id).unwrap(), &Random::seeded(id));
+    let key = credential.api_key(format!("Key {id}"), api.environment.clock.now());
+    let key = ApiKey { created_by, ..key };
+    api.store().insert_api_key(Transaction::new(tenant), &key).await.unwrap();
+    credential
+}
+
+/// Any credential with the same scopes can send the same request with the same idempotency key.
+#[tokio::test]
+async fn a_stored_secret_is_returned_only_to_the_credential_that_got_it() {
+    let api = TestApi::new().await;
+    let keys = [insert_key(&api, acme(), 71, None).await, insert_key(&api, acme(), 72, None).await];
+    let ada = owner(&api, ACME).await.id;
+    let apps = [
+        connect_app(&api.environment, acme(), ada, "One").await.1,
+        connect_app(&api.environment, acme(), ada, "Two").await.1,
+    ];
+    for (name, [own, other]) in [("keys", keys), ("apps", apps)] {
+        let send = async |credential: &Credential, path: &str| {
+            let request = api.request(Method::POST, path).bearer(credential.reveal());
+            let request = request.header("idempotency-key", name);
+            let new = json!({ "url": "https://hooks.example.com/" });
+            if path == PATH { request.json(&new).send().await } else { request.send().await }
+        };
+        let created = send(&own, PATH).await.expect(201);
+        let path = format!("{PATH}/{}", created.body["id"]);
+        let rotate = format!("{path}/rotate_secret");
+        let rotated = send(&own, &rotate).await.expect(200);
+        for is_deleted in [false, true] {
+            for (path, first) in [(PATH, &created), (&rotate, &rotated)] {
+                let secret = first.string("/secret");
+                let refused = send(&other, path).await.expect(422);
+                assert_eq!(refused.string("/code"), "idempotency_mismatch", "{path}, {is_deleted}");
+                assert!(!refused.text.contains(secret));
+                let repeated = send(&own, path).await.expect(first.status);
+                assert_eq!((repeated.header("idempotency-replayed"), &repeated.body), ("true", &first.body));
+            }
+            if !is_deleted {
+                api.delete(&path).await.expect(200);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -29,8 +29,8 @@ impl AdmittedRequest {
         match &self.idempotency_key {
             Some(key) => {
                 if let Some(sealed) = receipt.sealed_body.take() {
-                    let context = key.sealing_context(self.organization.tenant());
-                    // Another request with the same key has another context, and is refused.
+                    let context = key.sealing_context(self.organization.tenant(), &self.actor);
+                    // Another request with the same key, or by another caller, has another context and is refused.
                     let body = self.sealing_keys()?.decrypt(&sealed, &context);
                     body.map_err(|_| Error::IdempotencyMismatch)?.expose().clone_into(&mut receipt.body);
                 }
@@ -72,7 +72,8 @@ impl<I> ApiRequest<I> {
             let mut receipt = key.receipt(&reply);
             if reply.is_confidential {
                 let body = Secret::new(std::mem::take(&mut receipt.body));
-                let (context, nonce) = (key.sealing_context(self.tenant()), self.context.random().bytes());
+                let context = key.sealing_context(self.tenant(), self.actor());
+                let nonce = self.context.random().bytes();
                 let sealed = self.admitted.sealing_keys()?.encrypt(&body, &context, nonce);
                 let sealed = sealed.map_err(|error| {
                     StoreError::Internal(format!("a receipt cannot be encrypted: {error}"))

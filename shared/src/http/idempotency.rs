@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::context::RequestContext;
 use super::{Error, HandlerCall, Reply, SentInput};
 use crate::clock::Timestamp;
+use crate::id::Id;
 use crate::model::{Actor, Scopes, Tenant};
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
@@ -76,9 +77,10 @@ impl IdempotencyKey {
         }
     }
 
-    /// What the encryption of the receipt is bound to.
-    pub(super) fn sealing_context(&self, tenant: Tenant) -> String {
-        format!("receipt {tenant} {} {}", self.slot.route, self.fingerprint)
+    /// What the encryption of the receipt is bound to. Other credentials with the same scopes must not see its secret.
+    pub(super) fn sealing_context(&self, tenant: Tenant, actor: &Actor) -> String {
+        let (caller, id) = (actor.kind.as_str(), actor.id.map_or(0, Id::get));
+        format!("receipt {tenant} {caller} {id} {} {}", self.slot.route, self.fingerprint)
     }
 
     /// The receipt of a request whose effect is unknown. Repetitions get a conflict until `until`, and `sentence` after
@@ -113,11 +115,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::id::Id;
-    use crate::model::Mode;
+    use crate::model::{ActorKind, Mode};
 
     #[test]
-    fn an_encrypted_receipt_can_be_read_only_for_the_same_request_of_the_same_tenant() {
+    fn an_encrypted_receipt_can_be_read_only_for_the_same_request_of_the_same_caller() {
         let key = |route, fingerprint: &str| IdempotencyKey {
             slot: ReceiptSlot {
                 route,
@@ -129,12 +130,16 @@ mod tests {
         };
         let tenant = |organization, mode| Tenant { organization: Id::new(organization).unwrap(), mode };
         let live = tenant(1, Mode::Live);
+        let caller = |kind, id| Actor { kind, id: Id::new(id), name: "Caller".to_owned() };
+        let one = caller(ActorKind::ApiKey, 7);
         let contexts = [
-            key("POST /a", "f").sealing_context(live),
-            key("POST /b", "f").sealing_context(live),
-            key("POST /a", "g").sealing_context(live),
-            key("POST /a", "f").sealing_context(tenant(1, Mode::Test)),
-            key("POST /a", "f").sealing_context(tenant(2, Mode::Live)),
+            key("POST /a", "f").sealing_context(live, &one),
+            key("POST /b", "f").sealing_context(live, &one),
+            key("POST /a", "g").sealing_context(live, &one),
+            key("POST /a", "f").sealing_context(tenant(1, Mode::Test), &one),
+            key("POST /a", "f").sealing_context(tenant(2, Mode::Live), &one),
+            key("POST /a", "f").sealing_context(live, &caller(ActorKind::ApiKey, 8)),
+            key("POST /a", "f").sealing_context(live, &caller(ActorKind::App, 7)),
         ];
         assert_eq!(BTreeSet::from_iter(&contexts).len(), contexts.len(), "{contexts:?}");
     }

@@ -306,7 +306,7 @@ impl<O> Reply<O> {
         Self { is_search: true, ..self }
     }
 
-    /// The same reply with a secret in its body: the receipt is encrypted.
+    /// The same reply with a secret in its body: the receipt is encrypted, and only the same caller gets it again.
     #[must_use]
     pub fn confidential(self) -> Self {
         Self { is_confidential: true, ..self }
