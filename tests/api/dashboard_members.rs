@@ -4,15 +4,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join;
 use http::Method;
+use serde_json::json;
 use shared::id::Id;
 use shared::model::{Grant, Member, MemberRole, Mode};
+use shared::services::membership;
 use shared::store::{Paging, Transaction};
 use tests::browser::{Browser, input};
 use tests::dashboard::{add_member, connect_app, escaped, owner, shown_once};
 use tests::interceptor::Fault;
+use tests::oauth::{OAuthApp, REDIRECT, Tokens};
 use tests::{ACME, GLOBEX, TestApi, read_credential, tenant};
 
 use crate::dashboard_access::is_write;
+use crate::webhooks::insert_key;
 
 const PATH: &str = "/dashboard/settings/members";
 
@@ -305,7 +309,7 @@ async fn an_owner_decides_which_keys_of_a_removed_member_end() {
     let keep = format!("live {}", read_credential(&kept).id());
     // The same identifier in another mode is another key.
     let other_mode = format!("live {}", read_credential(&ending_test).id());
-    owner.post(&path(&jo, "remove"), &[("keep_key", &keep), ("keep_key", &other_mode)]).await.expect(303);
+    owner.post(&path(&jo, "remove"), &[("keep", &keep), ("keep", &other_mode)]).await.expect(303);
     let status =
         async |key: &str| api.request(http::Method::GET, "/api/v1/roles").bearer(key).send().await.status;
     for (key, expected) in [(&ending, 401), (&kept, 200), (&ending_test, 401), (&of_owner, 200)] {
@@ -314,4 +318,156 @@ async fn an_owner_decides_which_keys_of_a_removed_member_end() {
     let acme = tenant(ACME, Mode::Live);
     let kept = api.store().find_api_key(acme, read_credential(&kept).id()).await.unwrap().unwrap();
     assert_eq!(kept.created_by.map(Id::get), Some(1), "the owner takes it over");
+}
+
+#[tokio::test]
+async fn an_owner_decides_which_webhook_endpoints_of_a_removed_member_stay() {
+    let api = TestApi::new().await;
+    let (ada, jo) = (owner(&api, ACME).await, add_member(&api, ACME, "Jo", MemberRole::Member).await);
+    let jos = Browser::with_session(&api, ACME, &jo).await;
+    let owners = Browser::with_session(&api, ACME, &ada).await;
+    let [live, test] = Mode::ALL.map(|mode| tenant(ACME, mode));
+    let key = insert_key(&api, live, 71, Some(jo.id)).await;
+    let (_, token) = connect_app(&api.environment, test, jo.id, "Helper").await;
+    let url = |path: &str| format!("https://hooks.example.com/{path}");
+    for (browser, path) in [(&jos, "dashboard"), (&owners, "owner")] {
+        let fields = [("url", &*url(path)), ("hmac", "true")];
+        browser.post("/dashboard/webhooks", &fields).await.expect(200);
+    }
+    for (credential, path) in [(&key, "key"), (&key, "kept"), (&token, "app")] {
+        let request = api.request(Method::POST, "/api/v1/webhook_endpoints").bearer(credential.reveal());
+        request.json(&json!({ "url": url(path) })).send().await.expect(201);
+    }
+    let endpoints = async || {
+        let listed = [
+            api.store().list_all_webhook_endpoints(live).await.unwrap(),
+            api.store().list_all_webhook_endpoints(test).await.unwrap(),
+        ];
+        listed.concat()
+    };
+    let find = async |path: &str| {
+        let found = endpoints().await.into_iter().find(|endpoint| endpoint.url.as_str().ends_with(path));
+        found.unwrap()
+    };
+    let page = owners.get(PATH).await.expect(200);
+    for (path, mode) in [("dashboard", "live"), ("key", "live"), ("kept", "live"), ("app", "test")] {
+        let value = format!("name=\"keep\" value=\"{mode} {}\"", find(path).await.id);
+        assert_eq!(page.text.matches(&value).count(), 1, "{path}: {}", page.text);
+    }
+    assert!(!page.text.contains("https://hooks.example.com/owner"), "only of the member who may be removed");
+    assert!(!jos.get(PATH).await.text.contains("https://hooks.example.com/"), "only owners remove");
+    let kept = format!("live {}", find("kept").await.id);
+    owners.post(&path(&jo, "remove"), &[("keep", &kept)]).await.expect(303);
+    for (path, is_enabled) in
+        [("dashboard", false), ("key", false), ("kept", true), ("app", false), ("owner", true)]
+    {
+        assert_eq!(find(path).await.disabled_reason.is_none(), is_enabled, "{path}");
+    }
+    let kept = find("kept").await;
+    assert_eq!(kept.member(), Some(ada.id), "the owner takes it over");
+    assert_eq!(kept.created_by.unwrap().name, "Key 71");
+}
+
+/// What an owner has made, with and without what only owners may give.
+struct OfOwner<'a> {
+    api: &'a TestApi,
+    audit_key: String,
+    erasing_test_key: String,
+    plain_key: String,
+    audit_app: (OAuthApp<'a>, Tokens),
+    plain_app: (OAuthApp<'a>, Tokens),
+}
+
+impl<'a> OfOwner<'a> {
+    async fn new(api: &'a TestApi, member: &Member) -> Self {
+        let browser = Browser::with_session(api, ACME, member).await;
+        let key = async |name: &str, scope: &str, mode: &str| {
+            let fields = [("name", name), ("scope", scope), ("scope", "roles:read"), ("mode", mode)];
+            let page = browser.post("/dashboard/settings/integrations/api-keys", &fields).await.expect(200);
+            shown_once(&page).unwrap()
+        };
+        let app = async |scope: &str| {
+            let metadata = json!({
+                "client_name": "Assistant",
+                "redirect_uris": [REDIRECT],
+                "token_endpoint_auth_method": "none",
+                "scope": scope,
+            });
+            let app = OAuthApp::register_with(api, &metadata).await;
+            let query = app.authorization_request().set("scope", scope);
+            let code = app.code(&browser, &query, "live").await;
+            let tokens = Tokens::of(&app.exchange(&code).await);
+            (app, tokens)
+        };
+        Self {
+            api,
+            audit_key: key("Audits", "audit:read", "live").await,
+            erasing_test_key: key("Erases", "candidates:erase", "test").await,
+            plain_key: key("Reads", "candidates:read", "live").await,
+            audit_app: app("audit:read roles:read").await,
+            plain_app: app("roles:read candidates:read").await,
+        }
+    }
+
+    /// The statuses of requests with the three keys, with the access tokens, and for new tokens.
+    async fn statuses(&self) -> [u16; 7] {
+        let [(one, with_audit), (other, plain)] = [&self.audit_app, &self.plain_app];
+        let status = async |credential: &str| {
+            self.api.request(Method::GET, "/api/v1/roles").bearer(credential).send().await.status
+        };
+        [
+            status(&self.audit_key).await,
+            status(&self.erasing_test_key).await,
+            status(&self.plain_key).await,
+            status(&with_audit.access).await,
+            status(&plain.access).await,
+            one.refresh(&with_audit.refresh).await.status,
+            other.refresh(&plain.refresh).await.status,
+        ]
+    }
+}
+
+#[tokio::test]
+async fn what_only_owners_can_give_ends_with_the_role() {
+    let api = TestApi::new().await;
+    let owners = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let [eve, kim] = [
+        add_member(&api, ACME, "Eve", MemberRole::Owner).await,
+        add_member(&api, ACME, "Kim", MemberRole::Owner).await,
+    ];
+    let (of_eve, of_kim) = (OfOwner::new(&api, &eve).await, OfOwner::new(&api, &kim).await);
+    let page = owners.get(PATH).await.expect(200);
+    let sentence = "If you change Eve to member, these end, because only owners can give their permissions: \
+                    the API key “Audits”, the API key “Erases”, the app “Assistant”.";
+    assert!(page.text.contains(sentence), "{}", page.text);
+    owners.post(&path(&eve, "role"), &[("role", "member")]).await.expect(303);
+    assert_eq!(of_eve.statuses().await, [401, 401, 200, 401, 200, 400, 200]);
+    assert_eq!(of_kim.statuses().await, [200; 7], "another owner's");
+    let page = owners.get(PATH).await.expect(200);
+    assert!(!page.text.contains("If you change Eve") && page.text.contains("If you change Kim"));
+    // The role alone gives nothing back.
+    owners.post(&path(&eve, "role"), &[("role", "owner")]).await.expect(303);
+    assert_eq!(of_eve.statuses().await[..2], [401, 401]);
+    owners.post(&path(&kim, "remove"), &[]).await.expect(303);
+    assert_eq!(of_kim.statuses().await, [401, 401, 401, 401, 401, 400, 400]);
+}
+
+#[tokio::test]
+async fn nobody_makes_a_key_while_losing_the_role_that_it_needs() {
+    let api = TestApi::new().await;
+    let (ada, eve) = (owner(&api, ACME).await, add_member(&api, ACME, "Eve", MemberRole::Owner).await);
+    let browser = Browser::with_session(&api, ACME, &eve).await;
+    let (store, now, organization) =
+        (api.store().clone(), api.environment.clock.now(), tenant(ACME, Mode::Live).organization);
+    let before = eve.clone();
+    api.dynamodb.run_before("TransactWriteItems", async move {
+        let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+        transaction.replace_member(&before, &before.clone().in_role(MemberRole::Member)).unwrap();
+        transaction.require_member(&ada);
+        membership::demote(&store, organization, before.id, transaction, now).await.unwrap();
+    });
+    let fields = [("name", "Audits"), ("scope", "audit:read"), ("mode", "live")];
+    browser.post("/dashboard/settings/integrations/api-keys", &fields).await.expect(503);
+    let keys = api.store().list_unrevoked_keys(tenant(ACME, Mode::Live)).await.unwrap();
+    assert!(keys.iter().all(|key| key.name != "Audits"));
 }

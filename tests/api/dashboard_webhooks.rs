@@ -6,12 +6,12 @@ use shared::id::Id;
 use shared::model::{AuditAction, DisabledReason, EventType, MemberRole, Mode};
 use shared::store::Transaction;
 use tests::browser::{Browser, input, plain};
-use tests::dashboard::{actions, add_member, escaped, links, owner, shown_once};
+use tests::dashboard::{actions, add_member, connect_app, escaped, links, owner, shown_once};
 use tests::fake::{FakeResponse, FakeServer};
-use tests::{ACME, GLOBEX, Response, TestApi, project};
+use tests::{ACME, GLOBEX, Response, TestApi, project, tenant};
 
 use crate::dashboard_access::is_write;
-use crate::webhooks::{acme, local_api, receiver, write_events};
+use crate::webhooks::{acme, insert_key, local_api, receiver, write_events};
 
 const PATH: &str = "/dashboard/webhooks";
 const URL: &str = "https://hooks.example.com/x";
@@ -359,6 +359,99 @@ async fn deliveries_have_pages() {
 }
 
 /// Disables an endpoint as the deliveries do.
+/// Whoever finds a key can have all events sent to a place of their own, until somebody notices.
+#[tokio::test]
+async fn owners_are_told_of_each_new_endpoint_and_each_new_url() {
+    let api = TestApi::new().await;
+    let bob = add_member(&api, ACME, "Bob", MemberRole::Member).await;
+    let endpoints = "/api/v1/webhook_endpoints";
+    let id = api.post(endpoints, json!({ "url": URL })).await.expect(201).number("/id");
+    let path = format!("{endpoints}/{id}");
+    api.clock.set("2026-11-20T09:31:00Z");
+    api.patch(&path, json!({ "url": URL, "description": "Ours", "status": "disabled" })).await.expect(200);
+    api.patch(&path, json!({ "url": "https://evil.example/" })).await.expect(200);
+    let (_, token) = connect_app(&api.environment, tenant(ACME, Mode::Test), bob.id, "Helper").await;
+    api.clock.set("2026-11-20T09:32:00Z");
+    let by_app = api.request(Method::POST, endpoints).bearer(token.reveal());
+    by_app.json(&json!({ "url": "https://app.example/x" })).send().await.expect(201);
+    let bobs = Browser::with_session(&api, ACME, &bob).await;
+    api.clock.set("2026-11-20T09:33:00Z");
+    add(&bobs, "https://bob.example/").await;
+    let expected = [
+        "Bob added a webhook endpoint for live data: https://bob.example/",
+        "The app “Helper” added a webhook endpoint for test data: https://app.example/x",
+        "The API key “Acme demonstration” changed the URL of a webhook endpoint for live data: https://evil.example/",
+        "The API key “Acme demonstration” added a webhook endpoint for live data: https://hooks.example.com/x",
+    ];
+    let eve = add_member(&api, ACME, "Eve", MemberRole::Owner).await;
+    let eves = Browser::with_session(&api, ACME, &eve).await;
+    let graces = Browser::signed_in(&api, GLOBEX).await;
+    let sentences = async |browser: &Browser<'_>| {
+        let page = browser.get("/dashboard/settings/account/notices").await.expect(200);
+        let cells = page.text.split("data-label=\"What happened\">").skip(1);
+        let sentences = cells.map(|cell| plain(cell.split("</td>").next().unwrap()));
+        sentences.filter(|sentence| sentence.contains("webhook")).collect::<Vec<_>>()
+    };
+    assert_eq!(sentences(&eves).await, expected);
+    for others in [&bobs, &graces] {
+        assert_eq!(sentences(others).await, [""; 0]);
+    }
+    let band = "See your security notices";
+    let ada = Browser::signed_in(&api, ACME).await;
+    assert_eq!(sentences(&ada).await, expected);
+    assert!(ada.get("/dashboard").await.expect(200).text.contains(band));
+    // Each owner dismisses them alone.
+    let page = ada.get("/dashboard/settings/account/notices").await.expect(200);
+    let newest = page.text.split("name=\"newest\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    ada.post("/dashboard/settings/account/notices", &[("newest", newest)]).await.expect(303);
+    assert_eq!(sentences(&ada).await, [""; 0]);
+    assert!(!ada.get("/dashboard").await.expect(200).text.contains(band));
+    let again = Browser::signed_in(&api, ACME).await;
+    assert_eq!(sentences(&again).await, [""; 0]);
+    assert_eq!(sentences(&eves).await, expected);
+}
+
+#[tokio::test]
+async fn the_endpoints_of_a_revoked_key_or_app_are_disabled_unless_they_are_kept() {
+    let api = TestApi::new().await;
+    let ada = owner(&api, ACME).await;
+    let browser = Browser::with_session(&api, ACME, &ada).await;
+    let key = insert_key(&api, acme(), 71, None).await;
+    let (grant, token) = connect_app(&api.environment, acme(), ada.id, "Helper").await;
+    for (settings, credential, id) in [("api-keys", &key, key.id()), ("connected-apps", &token, grant.id)] {
+        let send = async |method: Method, path: &str, url: &str| {
+            let request = api.request(method, &format!("/api/v1/webhook_endpoints{path}"));
+            let body = json!({ "url": format!("https://{settings}.example/{url}") });
+            let response = request.bearer(credential.reveal()).json(&body).send().await;
+            response.number("/id")
+        };
+        let [ended, kept] = [send(Method::POST, "", "ended").await, send(Method::POST, "", "kept").await];
+        let moved = add(&browser, URL).await;
+        send(Method::PATCH, &format!("/{moved}"), "moved").await;
+        // This one got its URL from the member.
+        let own = send(Method::POST, "", "own").await;
+        submit(&browser, &format!("{PATH}/{own}"), &[("url", URL), ("hmac", "true")]).await;
+        let path = format!("/dashboard/settings/integrations/{settings}");
+        let page = browser.get(&path).await.expect(200);
+        let offered = |id: u64| page.text.contains(&format!("name=\"keep\" value=\"live {id}\""));
+        assert_eq!([ended, kept, moved, own].map(offered), [true, true, true, false], "{}", page.text);
+        assert!(page.text.contains(&format!("Keep https://{settings}.example/kept")));
+        let keep = [("keep", &*format!("live {kept}")), ("keep", &format!("test {ended}"))];
+        browser.post(&format!("{path}/{id}/revoke"), &keep).await.expect(303);
+        for (id, reason) in [
+            (ended, json!("requested")),
+            (kept, json!(null)),
+            (moved, json!("requested")),
+            (own, json!(null)),
+        ] {
+            assert_eq!(endpoint(&api, id).await["disabled_reason"], reason, "{settings}");
+        }
+        for id in [ended, kept, moved, own] {
+            api.delete(&format!("/api/v1/webhook_endpoints/{id}")).await.expect(200);
+        }
+    }
+}
+
 async fn disable(api: &TestApi, id: u64, reason: DisabledReason) {
     let id = Id::new(id).unwrap();
     let before = api.store().find_webhook_endpoint(acme(), id).await.unwrap().unwrap();

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::{Grant, Member, MemberRole, Mode, Room, Scope, Scopes};
-use shared::services::membership::{self, KeyDecision};
+use shared::services::membership::{self, Decision};
 use shared::store::{Holder, Transaction};
 use tests::browser::{Browser, COOKIE, FOREIGN_COOKIES, FORM, Form};
 use tests::dashboard::{add_member, connect_app, owner};
@@ -323,7 +323,7 @@ async fn removing_a_member_revokes_the_grants() {
     let organization = tenant(GLOBEX, Mode::Live).organization;
     let member = api.store().find_member(organization, organization).await.unwrap().unwrap();
     let now = api.environment.clock.now();
-    membership::remove(api.store(), organization, &member, None, |_, _| KeyDecision::End, now).await.unwrap();
+    membership::remove(api.store(), organization, &member, None, |_, _| Decision::End, now).await.unwrap();
     assert_eq!(token_status(&api, &tokens.access).await, 401);
     app.refresh(&tokens.refresh).await.expect(400);
     app.exchange(&code).await.expect(400);

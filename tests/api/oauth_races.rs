@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::model::{Mode, Room};
-use shared::services::membership::{self, KeyDecision};
+use shared::services::membership::{self, Decision};
 use shared::store::Transaction;
 use tests::browser::{Browser, Form};
 use tests::dashboard::connect_app;
@@ -193,7 +193,7 @@ async fn a_member_removed_during_a_consent_grants_nothing() {
         let (store, now) = (shared_api.store(), shared_api.environment.clock.now());
         let organization = tenant(GLOBEX, Mode::Live).organization;
         let member = store.find_member(organization, organization).await.unwrap().unwrap();
-        membership::remove(store, organization, &member, None, |_, _| KeyDecision::End, now).await.unwrap();
+        membership::remove(store, organization, &member, None, |_, _| Decision::End, now).await.unwrap();
     });
     let response = browser.submit("/oauth/authorize", &form).await;
     assert_eq!(Form::of_location(&response).0, "/dashboard/sign-in");

@@ -21,7 +21,7 @@ use standardwebhooks::Webhook;
 use tests::dashboard::{connect_app, owner};
 use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
 use tests::interceptor::Fault;
-use tests::{ACME, GLOBEX, TestApi, key, new_credential, tenant};
+use tests::{ACME, GLOBEX, TestApi, key, key_actor, new_credential, tenant};
 
 pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
 
@@ -300,6 +300,24 @@ async fn a_stored_secret_is_returned_only_to_the_credential_that_got_it() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_names_who_added_it() {
+    let api = TestApi::new().await;
+    let url = |path: &str| json!({ "url": format!("https://hooks.example.com/{path}") });
+    let created = api.post(PATH, url("a")).await.expect(201);
+    assert_eq!(created.body["created_by"], key_actor(ACME, Mode::Live));
+    let (grant, token) = connect_app(&api.environment, acme(), owner(&api, ACME).await.id, "App").await;
+    let by_app =
+        api.request(Method::POST, PATH).bearer(token.reveal()).json(&url("b")).send().await.expect(201);
+    assert_eq!(by_app.body["created_by"], json!({ "type": "app", "id": grant.id, "name": "App" }));
+    // Whoever changes it did not add it.
+    let path = format!("{PATH}/{}", created.number("/id"));
+    let changed = api.request(Method::PATCH, &path).bearer(token.reveal()).json(&url("c")).send().await;
+    assert_eq!(changed.expect(200).body["created_by"], key_actor(ACME, Mode::Live));
+    let listed = api.get(PATH).await.expect(200);
+    assert_eq!(listed.body["data"][0]["created_by"], by_app.body["created_by"]);
 }
 
 #[tokio::test]

@@ -9,11 +9,16 @@ use shared::clock::{Timestamp, later};
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::model::{
+    AuditActorKind, AuditActorTerm, Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant,
+    Text, WebhookEndpoint,
+};
+use shared::services::webhooks::disable_endpoints_of;
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{self, Time, date};
 use crate::form::{collect, problem, required};
+use crate::holdings::{EndingEndpoint, is_kept};
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::Notice;
 
@@ -129,6 +134,8 @@ struct KeyRow<'p> {
     state: KeyState,
     /// Whether the member may replace it by a new key.
     may_be_rotated: bool,
+    /// The webhook endpoints that are disabled with it.
+    endpoints: Vec<EndingEndpoint<'p>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -284,6 +291,8 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let mut transaction = Transaction::new(tenant);
     let event = SecurityEvent::KeyCreated { name: key.name.clone() };
     transaction.insert_notice(request.member().id, &request.context.notice(event))?;
+    // Nobody makes a key while losing the role that it needs.
+    transaction.require_member(request.member());
     match request.context.store().insert_api_key(transaction, &key).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
@@ -327,6 +336,7 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let mut transaction = Transaction::new(tenant);
     let event = SecurityEvent::KeyCreated { name: key.name.clone() };
     transaction.insert_notice(request.member().id, &context.notice(event))?;
+    transaction.require_member(request.member());
     transaction.end_replaced_key(replaced.id, ends_at)?;
     match context.store().insert_api_key(transaction, &key).await {
         Ok(()) => {}
@@ -346,14 +356,21 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     page(&request, &listed, Some(created), &initial, Vec::new())
 }
 
-/// Revokes a key.
+/// Revokes a key, and disables the webhook endpoints whose URLs it has chosen, unless the form says that they stay.
 pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let context = &request.context;
-    match context.store().revoke_api_key(request.tenant(), context.id()?, context.now()).await {
-        Ok(_) => Ok(Notice::KeyRevoked.redirect_to(PATH)),
-        Err(OrganizationError::Store(error)) => Err(error.into()),
-        Err(_) => Err(Error::NotFound),
+    let (context, tenant, id) = (&request.context, request.tenant(), request.context.id()?);
+    match context.store().revoke_api_key(tenant, id, context.now()).await {
+        Ok(_) => {}
+        Err(OrganizationError::Store(error)) => return Err(error.into()),
+        Err(_) => return Err(Error::NotFound),
     }
+    let is_kept = |endpoint| is_kept(&request, tenant.mode, endpoint);
+    disable_endpoints_of(context.store(), tenant, key_term(id), is_kept, context.now()).await?;
+    Ok(Notice::KeyRevoked.redirect_to(PATH))
+}
+
+const fn key_term(id: Id) -> AuditActorTerm {
+    AuditActorTerm { kind: AuditActorKind::ApiKey, id: Some(id) }
 }
 
 /// What the page lists.
@@ -361,6 +378,8 @@ struct Listed {
     /// The keys of the current mode, newest first.
     keys: Vec<ApiKey>,
     members: Vec<Member>,
+    /// The webhook endpoints of the current mode.
+    endpoints: Vec<WebhookEndpoint>,
 }
 
 impl Listed {
@@ -378,7 +397,8 @@ impl Listed {
             }
         }
         let members = store.list_members(request.tenant().organization).await?;
-        Ok(Self { keys: found, members })
+        let endpoints = store.list_all_webhook_endpoints(request.tenant()).await?;
+        Ok(Self { keys: found, members, endpoints })
     }
 }
 
@@ -413,6 +433,7 @@ fn page(
             may_be_rotated: state == KeyState::Active
                 && key.ends_at.is_none()
                 && not_given_by(request, key.scopes).is_empty(),
+            endpoints: EndingEndpoint::chosen_by(request, &listed.endpoints, key_term(key.id)),
         }
     });
     let is_ticked = |preset: &&Preset| {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{MemberRole, Mode, NarrowedSite, Scope};
+use shared::id::Id;
+use shared::model::{AuditActorKind, AuditActorTerm, MemberRole, Mode, NarrowedSite, Scope};
+use shared::services::webhooks::disable_endpoints_of;
 
 use crate::dates::{self, Time, date};
+use crate::holdings::{EndingEndpoint, is_kept};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
@@ -39,6 +42,8 @@ struct AppRow<'p> {
     scopes: Vec<&'static str>,
     connected: Time,
     last_used: Option<String>,
+    /// The webhook endpoints that are disabled with its access.
+    endpoints: Vec<EndingEndpoint<'p>>,
 }
 
 struct NarrowedRow<'p> {
@@ -55,6 +60,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     grants.retain(|grant| grant.tokens.is_some());
     let sites = store.list_narrowed_sites(tenant.organization).await?;
     let members = store.list_members(tenant.organization).await?;
+    let endpoints = store.list_all_webhook_endpoints(tenant).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
     let zone = dates::zone(&request);
     let apps = grants.iter().map(|grant| AppRow {
@@ -66,6 +72,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         connected: zone.day(grant.created_at),
         last_used: grant.last_used_on.map(date),
+        endpoints: EndingEndpoint::chosen_by(&request, &endpoints, app_term(grant.id)),
     });
     let narrowed = sites.iter().map(|NarrowedSite { site, client_name, at, .. }| NarrowedRow {
         site,
@@ -81,7 +88,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     })
 }
 
-/// Revokes an application's access.
+/// Revokes an application's access, and disables the webhook endpoints whose URLs it has chosen, unless the form says that
+/// they stay.
 pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (context, tenant) = (&request.context, request.tenant());
     let grant = context.store().find_grant(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
@@ -90,7 +98,13 @@ pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         transaction.revoke_grant(&grant, context.now())?;
         context.store().commit(transaction).await?;
     }
+    let is_kept = |endpoint| is_kept(&request, tenant.mode, endpoint);
+    disable_endpoints_of(context.store(), tenant, app_term(grant.id), is_kept, context.now()).await?;
     Ok(Notice::AppRevoked.redirect_to(PATH))
+}
+
+const fn app_term(grant: Id) -> AuditActorTerm {
+    AuditActorTerm { kind: AuditActorKind::App, id: Some(grant) }
 }
 
 /// Lets members give applications at a narrowed site all permissions again.

@@ -27,6 +27,7 @@ mod consents;
 mod dates;
 mod form;
 mod form_page;
+mod holdings;
 mod layout;
 mod lists;
 mod members;

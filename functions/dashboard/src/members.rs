@@ -7,12 +7,13 @@ use jiff::SignedDuration;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent, Tenant};
-use shared::services::membership::{self, KeyDecision};
+use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent};
+use shared::services::membership::{self, Decision};
 use shared::store::CommitError;
 
 use crate::dates::{self, Time};
 use crate::form::{collect, problem, required};
+use crate::holdings::{EndingEndpoint, Holdings, KeyOfMember, is_kept};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 use crate::second_factor;
@@ -52,18 +53,14 @@ struct MemberRow<'p> {
     /// When the invitation expires; `None` if no invitation is valid.
     invited_until: Option<Time>,
     has_second_factor: bool,
-    /// The API keys that the member created. Only owners see them.
+    /// The API keys that the member created. Only owners see these, and what follows.
     keys: Vec<KeyOfMember<'p>>,
+    /// The enabled webhook endpoints of the member.
+    endpoints: Vec<EndingEndpoint<'p>>,
+    /// What ends if the member is no longer an owner.
+    for_owners: Vec<String>,
     /// Whether this is the signed-in member.
     is_self: bool,
-}
-
-/// An API key that is handed over or ends if its creator is removed.
-struct KeyOfMember<'p> {
-    id: u64,
-    mode: &'static str,
-    name: &'p str,
-    ending: &'p str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,7 +167,7 @@ pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>
     page(&request, Some((&member, &link)), &FormValues::default(), Vec::new()).await
 }
 
-/// Changes a member's role to owner or member.
+/// Changes a member's role to owner or member. What only owners can give ends with the role.
 pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let role = request.page.form().get("role").parse::<MemberRole>();
     let role = role.map_err(|message| Error::BadRequest(format!("The role {message}")))?;
@@ -183,22 +180,26 @@ pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Htm
     transaction.require_member(&owner);
     let event = SecurityEvent::RoleChanged { role, by: owner.name.clone() };
     transaction.insert_notice(member.id, &request.context.notice(event))?;
-    request.context.store().commit(transaction).await?;
+    let (organization, context) = (request.tenant().organization, &request.context);
+    match role {
+        MemberRole::Owner => context.store().commit(transaction).await?,
+        MemberRole::Member => {
+            membership::demote(context.store(), organization, member.id, transaction, context.now()).await?;
+        }
+    }
     Ok(Notice::RoleChanged.redirect_to(PATH))
 }
 
-/// Removes a member and revokes the access that the member has granted to applications. The form lists the API keys that
-/// the member created, and those that are to stay.
+/// Removes a member and revokes the access that the member has granted to applications. The form lists the API keys and the
+/// webhook endpoints of the member, and those that are to stay.
 pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
     if owner.id == member.id {
         return Ok(Alert::OwnRole.redirect_to(PATH));
     }
     let (organization, context) = (request.tenant().organization, &request.context);
-    let kept: Vec<_> = request.page.form().all("keep_key").collect();
     let decide = |mode: Mode, id: Id| {
-        let is_kept = kept.contains(&&*format!("{} {id}", mode.as_str()));
-        if is_kept { KeyDecision::HandOver } else { KeyDecision::End }
+        if is_kept(&request, mode, id) { Decision::HandOver } else { Decision::End }
     };
     membership::remove(context.store(), organization, &member, Some(&owner), decide, context.now()).await?;
     Ok(Notice::MemberRemoved.redirect_to(PATH))
@@ -268,22 +269,7 @@ async fn page(
     let now = request.context.now();
     let members = request.context.store().list_members(request.tenant().organization).await?;
     let is_owner = request.member().role == MemberRole::Owner;
-    let mut keys = Vec::new();
-    for mode in Mode::ALL.into_iter().filter(|_| is_owner) {
-        let tenant = Tenant { mode, ..request.tenant() };
-        let listed = request.context.store().list_unrevoked_keys(tenant).await?;
-        keys.extend(listed.into_iter().map(|key| (mode, key)));
-    }
-    let keys_of = |member: Id| {
-        let created = keys.iter().filter(move |(_, key)| key.created_by == Some(member));
-        let keys = created.map(|(mode, key)| KeyOfMember {
-            id: key.id.get(),
-            mode: mode.as_str(),
-            name: &key.name,
-            ending: &key.ending,
-        });
-        keys.collect()
-    };
+    let holdings = if is_owner { Holdings::find(request).await? } else { Holdings::default() };
     let zone = dates::zone(request);
     let rows = members.iter().map(|member| {
         let invitation = member.link.as_ref().filter(|link| member.is_invited() && now < link.expires_at);
@@ -295,7 +281,9 @@ async fn page(
             state: if member.is_invited() { MemberState::Invited } else { MemberState::Active },
             invited_until: invitation.map(|link| zone.minute(link.expires_at)),
             has_second_factor: member.has_second_factor(),
-            keys: keys_of(member.id),
+            keys: holdings.keys_of(member.id),
+            endpoints: holdings.endpoints_of(member.id, request.tenant().mode),
+            for_owners: holdings.for_owners_of(member.id),
             is_self: member.id == request.member().id,
         }
     });

@@ -1,17 +1,20 @@
-//! Settings > Account > Security notices: what has happened to the member's account.
+//! Settings > Account > Security notices: what has happened to the member's account, and what owners should know of.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::Session;
+use shared::model::{MemberRole, SecurityNotice, Session};
 
 use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/account/notices";
+/// The maximum number of notices of each kind that are dismissed at once, so that a transaction has room for them.
+const MOST: usize = 49;
 
 #[derive(Template)]
 #[template(path = "notices.html")]
@@ -30,8 +33,9 @@ struct NoticeRow {
 
 /// Shows the notices that the member has not dismissed.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let (organization, member) = (request.tenant().organization, request.member().id);
-    let notices = request.context.store().list_notices(organization, member).await?;
+    let (mut notices, for_owners) = find(&request).await?;
+    notices.extend(for_owners);
+    notices.sort_by_key(|notice| Reverse(notice.id));
     let zone = dates::zone(&request);
     Reply::page(&NoticesPage {
         layout: Layout::of(&request, Section::Account),
@@ -48,16 +52,31 @@ pub(crate) async fn dismiss(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
     let newest: Id = request.page.form().get("newest").parse().map_err(|_| {
         Error::BadRequest("The form must name the newest notice that it dismisses".to_owned())
     })?;
-    let (organization, member, store) =
-        (request.tenant().organization, request.member().id, request.context.store());
-    let notices = store.list_notices(organization, member).await?;
-    let mut transaction = request.transaction();
-    let (shown, newer): (Vec<_>, Vec<_>) = notices.into_iter().partition(|notice| notice.id <= newest);
-    for notice in shown {
+    let (notices, for_owners) = find(&request).await?;
+    let (member, mut transaction) = (request.member().id, request.transaction());
+    let is_newer = |notice: &SecurityNotice| notice.id > newest;
+    let has_notices = notices.iter().chain(&for_owners).any(is_newer)
+        || [&notices, &for_owners].into_iter().any(|listed| listed.len() > MOST);
+    for notice in notices.iter().filter(|notice| !is_newer(notice)).take(MOST) {
         transaction.delete_notice(member, notice.id);
     }
-    let session = Session { has_notices: !newer.is_empty(), ..request.session().clone() };
+    for notice in for_owners.iter().filter(|notice| !is_newer(notice)).take(MOST) {
+        transaction.dismiss_owners_notice(member, notice.id);
+    }
+    let session = Session { has_notices, ..request.session().clone() };
     transaction.replace_session(request.session_hash(), &session)?;
-    store.commit(transaction).await?;
+    request.context.store().commit(transaction).await?;
     Ok(Notice::NoticesDismissed.redirect_to(PATH))
+}
+
+/// The member's own notices, and those for all owners if the member is one.
+async fn find(request: &MemberRequest) -> Result<(Vec<SecurityNotice>, Vec<SecurityNotice>), Error> {
+    let (organization, member) = (request.tenant().organization, request.member());
+    let store = request.context.store();
+    let own = store.list_notices(organization, member.id).await?;
+    let for_owners = match member.role {
+        MemberRole::Owner => store.list_owners_notices(organization, member.id).await?,
+        MemberRole::Member => Vec::new(),
+    };
+    Ok((own, for_owners))
 }

@@ -13,7 +13,7 @@ use shared::store::Paging;
 use crate::chart::Chart;
 use crate::dates::date;
 use crate::layout::{Layout, Section};
-use crate::webhooks::{all_endpoints, reason_of};
+use crate::webhooks::reason_of;
 
 /// The number of days on the chart of requests, including today.
 const DAYS: u32 = 30;
@@ -105,7 +105,7 @@ async fn failed_endpoints(request: &MemberRequest) -> Result<Vec<FailedEndpoint>
     if request.member().role != MemberRole::Owner {
         return Ok(Vec::new());
     }
-    let endpoints = all_endpoints(request).await?;
+    let endpoints = request.context.store().list_all_webhook_endpoints(request.tenant()).await?;
     let failed = endpoints.into_iter().filter_map(|endpoint| {
         let reason = endpoint.disabled_reason.filter(|reason| reason.is_failure())?;
         Some(FailedEndpoint {

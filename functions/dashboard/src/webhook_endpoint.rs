@@ -15,6 +15,7 @@ use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{Pager, Place, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
+use crate::sources::actor;
 use crate::webhooks::{FormValues, PATH, TypeChoice, fields, problems_of, reason_of};
 
 #[derive(Template)]
@@ -36,6 +37,8 @@ struct EndpointPage<'p> {
     /// Until when the previous keys sign.
     rotated_until: Option<Time>,
     created: Time,
+    /// Who added it.
+    created_by: Option<String>,
     changed: Time,
     /// The new secret, which is shown only once.
     secret: Option<Secret>,
@@ -218,6 +221,7 @@ async fn page(request: &MemberRequest, addition: Addition) -> Result<Reply<Html>
         public_keys: endpoint.public_keys(now),
         rotated_until: rotated_until.filter(|until| now < *until).map(|until| zone.minute(until)),
         created: zone.minute(endpoint.created_at),
+        created_by: endpoint.created_by.as_ref().map(actor),
         changed: zone.minute(endpoint.updated_at),
         secret,
         seen: entity_tag(&webhook::WebhookEndpoint::of(&endpoint, now))?,

@@ -8,11 +8,11 @@ use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{DisabledReason, EndpointStatus, EventType, Text, WebhookEndpoint};
 use shared::secret::Secret;
-use shared::store::Paging;
 
 use crate::dates::{self, Time};
 use crate::form_page::Refusal;
 use crate::layout::{Layout, SCRIPT, Section};
+use crate::sources::actor;
 
 pub(crate) const PATH: &str = "/dashboard/webhooks";
 /// The fields of the forms, and how messages name them.
@@ -51,6 +51,8 @@ struct EndpointRow<'p> {
     /// Why it is disabled, as a sentence.
     reason: Option<&'static str>,
     created: Time,
+    /// Who added it.
+    created_by: Option<String>,
 }
 
 /// A new endpoint, whose secret is shown only once.
@@ -153,12 +155,6 @@ pub(crate) const fn reason_of(reason: DisabledReason) -> &'static str {
     }
 }
 
-/// All endpoints of the current mode, newest first.
-pub(crate) async fn all_endpoints(request: &MemberRequest) -> Result<Vec<WebhookEndpoint>, Error> {
-    let page = Paging { limit: u32::try_from(WebhookEndpoint::MAX).unwrap_or(u32::MAX), before: None };
-    Ok(request.context.store().list_webhook_endpoints(request.tenant(), &page).await?.items)
-}
-
 /// Shows the endpoints.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     page(&request, None, FormValues::initial(), Vec::new()).await
@@ -185,7 +181,7 @@ async fn page(
     values: FormValues,
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
-    let endpoints = all_endpoints(request).await?;
+    let endpoints = request.context.store().list_all_webhook_endpoints(request.tenant()).await?;
     let zone = dates::zone(request);
     let rows = endpoints.iter().map(|endpoint| EndpointRow {
         id: endpoint.id.get(),
@@ -195,6 +191,7 @@ async fn page(
         status: endpoint.status(),
         reason: endpoint.disabled_reason.map(reason_of),
         created: zone.day(endpoint.created_at),
+        created_by: endpoint.created_by.as_ref().map(actor),
     });
     let sources = Sources { script: added.is_some(), ..Sources::default() };
     let page = Reply::page(&WebhooksPage {

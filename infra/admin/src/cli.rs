@@ -346,6 +346,8 @@ Example:
         id: Id,
     },
     /// Remove a member, end all their sessions, disconnect their applications and revoke their API keys
+    ///
+    /// The webhook endpoints are disabled whose URL the member, or a key or an application of the member, has chosen.
     Remove {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -353,7 +355,7 @@ Example:
         /// The member's identifier
         #[arg(value_name = "MEMBER_ID")]
         id: Id,
-        /// Keep the API keys that the member created
+        /// Keep the API keys that the member created, and the webhook endpoints
         #[arg(long)]
         keep_keys: bool,
     },

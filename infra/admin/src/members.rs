@@ -6,7 +6,7 @@ use serde::Serialize;
 use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
-use shared::services::membership::{self, KeyDecision};
+use shared::services::membership::{self, Decision};
 use shared::services::sign_in_limits;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
@@ -112,7 +112,7 @@ pub(crate) async fn remove(
     keep_keys: bool,
 ) -> Result<Removed, OrganizationError> {
     let member = find(admin, organization, id).await?;
-    let decide = |_, _| if keep_keys { KeyDecision::HandOver } else { KeyDecision::End };
+    let decide = |_, _| if keep_keys { Decision::HandOver } else { Decision::End };
     let removed = membership::remove(&admin.store, organization, &member, None, decide, admin.now);
     removed.await.map_err(organization_error)?;
     Ok(Removed { id, email: member.email.as_str().to_owned() })

@@ -100,9 +100,7 @@ impl Run<'_> {
         for tenant in Mode::ALL.map(|mode| Tenant { organization, mode }) {
             self.secret(tenant, Stored::X).await?;
             self.secret(tenant, Stored::WhatsApp).await?;
-            // A page has every endpoint of a tenant.
-            let page = Paging { limit: 100, before: None };
-            for endpoint in self.admin.store.list_webhook_endpoints(tenant, &page).await?.items {
+            for endpoint in self.admin.store.list_all_webhook_endpoints(tenant).await? {
                 self.secret(tenant, Stored::WebhookEndpoint(endpoint.id)).await?;
             }
         }

@@ -37,10 +37,8 @@ pub(crate) struct Shown {
 pub(crate) struct Switched(webhook::WebhookEndpoint);
 
 pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Endpoints, CommandError> {
-    // A page has every endpoint of a tenant.
-    let page = Paging { limit: 100, before: None };
-    let listed = admin.store.list_webhook_endpoints(tenant, &page).await?;
-    let endpoints = listed.items.iter().map(|endpoint| webhook::WebhookEndpoint::of(endpoint, admin.now));
+    let listed = admin.store.list_all_webhook_endpoints(tenant).await?;
+    let endpoints = listed.iter().map(|endpoint| webhook::WebhookEndpoint::of(endpoint, admin.now));
     Ok(Endpoints(endpoints.collect()))
 }
 

@@ -94,6 +94,8 @@ pub async fn create_webhook_endpoint(
         disabled_reason: None,
         keys,
         previous_keys: None,
+        created_by: None,
+        url_chosen_by: None,
         created_at: now,
         updated_at: now,
         version: 1,

@@ -10,13 +10,13 @@ use crate::http::{
 };
 use crate::id::Id;
 use crate::model::{
-    self, AuditAction, AuditActor, DeliveryOrigin, DisabledReason, EndpointDescription, EndpointProgress,
-    EndpointStatus, EndpointUrl, Event, EventActor, EventData, EventType, FeedPosition, StoredKeys, Subject,
-    SubjectType, WebhookKeys,
+    self, ActorKind, AuditAction, AuditActor, DeliveryOrigin, DisabledReason, EndpointDescription,
+    EndpointProgress, EndpointStatus, EndpointUrl, Event, EventActor, EventData, EventType, FeedPosition,
+    SecurityEvent, StoredKeys, Subject, SubjectType, WebhookKeys,
 };
 use crate::secret::Secret;
 use crate::services::webhooks::body_of;
-use crate::store::{Paging, StoreError};
+use crate::store::{StoreError, Transaction};
 
 input! {
     /// A webhook endpoint to add.
@@ -88,8 +88,7 @@ pub async fn create(
     let NewWebhookEndpoint { url, description, types, hmac } = request.input()?;
     check(&request, &url)?;
     let (store, tenant, now) = (request.context.store(), request.tenant(), request.context.now());
-    let most = Paging { limit: u32::try_from(model::WebhookEndpoint::MAX).unwrap_or(u32::MAX), before: None };
-    let existing = store.list_webhook_endpoints(tenant, &most).await?.items.len() as u64;
+    let existing = store.list_all_webhook_endpoints(tenant).await?.len() as u64;
     if existing >= model::WebhookEndpoint::MAX {
         let sentence =
             format!("An organization has at most {} webhook endpoints", model::WebhookEndpoint::MAX);
@@ -102,6 +101,8 @@ pub async fn create(
         id,
         url,
         description,
+        created_by: Some(request.actor().clone()),
+        url_chosen_by: Some(caller(&request).await?),
         types: chosen(types, None),
         hmac,
         disabled_reason: None,
@@ -114,6 +115,7 @@ pub async fn create(
     let mut transaction = request.transaction();
     let progress = EndpointProgress::beginning_at(tenant, id, head.seq);
     transaction.insert_webhook_endpoint(&endpoint, &progress)?;
+    tell_owners(&request, &mut transaction, &endpoint.url, true)?;
     let reply = reply_with_secret(&request, &endpoint, &keys)?;
     request.commit(transaction, reply.created(request.address("webhook_endpoints", id))).await
 }
@@ -132,8 +134,14 @@ pub async fn update(request: ApiRequest<WebhookEndpointPatch>) -> Result<Reply<W
         Some(EndpointStatus::Enabled) => None,
         Some(EndpointStatus::Disabled) => before.disabled_reason.or(Some(DisabledReason::Requested)),
     };
+    let (url, mut url_chosen_by) = (patch.url.unwrap_or_else(|| before.url.clone()), before.url_chosen_by);
+    let is_moved = url != before.url;
+    if is_moved {
+        url_chosen_by = Some(caller(&request).await?);
+    }
     let after = model::WebhookEndpoint {
-        url: patch.url.unwrap_or_else(|| before.url.clone()),
+        url,
+        url_chosen_by,
         description: patch.description.apply(before.description.clone()),
         types: chosen(patch.types, Some(before.types.clone())),
         hmac: patch.hmac.unwrap_or(before.hmac),
@@ -146,6 +154,9 @@ pub async fn update(request: ApiRequest<WebhookEndpointPatch>) -> Result<Reply<W
     }
     let after = after.changed(now);
     transaction.replace_webhook_endpoint(&before, &after, AuditAction::WebhookEndpointUpdated)?;
+    if is_moved {
+        tell_owners(&request, &mut transaction, &after.url, false)?;
+    }
     if before.disabled_reason.is_some() && after.disabled_reason.is_none() {
         let progress = find_progress(&request, before.id).await?;
         let head = request.context.store().get_feed_head(request.tenant()).await?;
@@ -298,6 +309,31 @@ struct SecretOnly {
 async fn find<I>(request: &ApiRequest<I>) -> Result<model::WebhookEndpoint, Error> {
     let found = request.context.store().find_webhook_endpoint(request.tenant(), request.id()?).await?;
     found.ok_or(Error::NotFound)
+}
+
+/// Who makes the request, with the member behind a key or an application.
+async fn caller<I>(request: &ApiRequest<I>) -> Result<AuditActor, Error> {
+    let actor = request.actor();
+    let member = match (actor.kind, actor.id) {
+        (ActorKind::ApiKey, Some(id)) => {
+            let key = request.context.store().find_api_key(request.tenant(), id).await?;
+            key.and_then(|key| key.created_by)
+        }
+        _ => request.member(),
+    };
+    Ok(AuditActor::of(actor, member))
+}
+
+/// Adds a notice for the owners that an endpoint is new, or has another URL.
+fn tell_owners<I>(
+    request: &ApiRequest<I>,
+    transaction: &mut Transaction,
+    url: &EndpointUrl,
+    is_new: bool,
+) -> Result<(), StoreError> {
+    let (url, mode, by) = (url.clone(), request.tenant().mode, request.actor().clone());
+    let event = SecurityEvent::WebhookUrlChosen { url, is_new, mode, by };
+    transaction.insert_owners_notice(request.context.notice(event))
 }
 
 async fn find_progress<I>(request: &ApiRequest<I>, endpoint: Id) -> Result<EndpointProgress, Error> {

@@ -23,8 +23,8 @@ use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, Mode, SecurityEvent, Session,
-    SignInMethod, Tenant,
+    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, MemberRole, Mode, SecurityEvent,
+    Session, SignInMethod, Tenant,
 };
 use crate::store::Transaction;
 
@@ -215,7 +215,9 @@ impl PageRequest {
     ) -> Result<Reply<Html>, Error> {
         self.context.identify(AuditActor::member(member.id));
         let (context, tenant) = (&self.context, Tenant { organization, mode: Mode::Live });
-        let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty();
+        let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty()
+            || member.role == MemberRole::Owner
+                && !context.store().list_owners_notices(organization, member.id).await?.is_empty();
         let known = self.known_browser(organization, &member.email);
         let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);

@@ -299,6 +299,11 @@ impl Scopes {
         Scope::ALL.into_iter().filter(|scope| !scope.is_for_owners()).collect()
     }
 
+    /// Whether only an owner may give the set.
+    pub fn need_owner(self) -> bool {
+        self.iter().any(Scope::is_for_owners)
+    }
+
     /// The scopes that allow no changes.
     pub fn for_reading() -> Self {
         Scope::ALL.into_iter().filter(|scope| scope.is_for_reading()).collect()

@@ -1,12 +1,13 @@
-//! Security notices: what has happened to a member's account. The member sees them at the next sign-in.
+//! Security notices: what has happened to a member's account, and what owners should know of. The member sees them at the
+//! next sign-in.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Device, MemberRole, Name};
+use super::{Actor, ActorKind, Device, EndpointUrl, MemberRole, Mode, Name};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
-/// Something that has happened to a member's account.
+/// Something that has happened to a member's account, or that an owner should know of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecurityNotice {
     /// The identifier.
@@ -75,6 +76,17 @@ pub enum SecurityEvent {
         /// The application's name.
         name: String,
     },
+    /// A webhook endpoint was added, or has another URL. This is for all owners.
+    WebhookUrlChosen {
+        /// The URL.
+        url: EndpointUrl,
+        /// Whether the endpoint is new.
+        is_new: bool,
+        /// The mode of the data.
+        mode: Mode,
+        /// Who did it.
+        by: Actor,
+    },
 }
 
 impl SecurityEvent {
@@ -108,6 +120,19 @@ impl SecurityEvent {
             Self::RoleChanged { role, by } => format!("{} changed your role to {}.", by.as_str(), role.as_str()),
             Self::KeyCreated { name } => format!("You created the API key \u{201c}{name}\u{201d}."),
             Self::AppConnected { name } => format!("You connected the app \u{201c}{name}\u{201d}."),
+            Self::WebhookUrlChosen { url, is_new, mode, by } => {
+                let (url, mode) = (url.as_str(), mode.as_str());
+                let by = match by.kind {
+                    ActorKind::ApiKey => format!("The API key \u{201c}{}\u{201d}", by.name),
+                    ActorKind::App => format!("The app \u{201c}{}\u{201d}", by.name),
+                    _ => by.name.clone(),
+                };
+                if *is_new {
+                    format!("{by} added a webhook endpoint for {mode} data: {url}")
+                } else {
+                    format!("{by} changed the URL of a webhook endpoint for {mode} data: {url}")
+                }
+            }
         }
     }
 }

@@ -6,7 +6,9 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{EndpointUrl, EventType, Tenant, Text, WebhookKeys};
+use super::{
+    Actor, AuditActor, AuditActorKind, AuditActorTerm, EndpointUrl, EventType, Tenant, Text, WebhookKeys,
+};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::random::Random;
@@ -74,6 +76,11 @@ pub struct WebhookEndpoint {
     pub url: EndpointUrl,
     /// The organization's own words.
     pub description: Option<EndpointDescription>,
+    /// Who added it; `None` if that was before this was stored.
+    pub created_by: Option<Actor>,
+    /// Who chose the URL, with the member behind a key or an application; `None` if that was before this was stored. Whoever
+    /// ends this access is asked about the endpoint.
+    pub url_chosen_by: Option<AuditActor>,
     /// The types of the events that are sent; empty for all.
     pub types: Vec<EventType>,
     /// Whether requests also have a signature with the shared secret.
@@ -102,6 +109,19 @@ impl WebhookEndpoint {
     pub const MAX: u64 = 20;
     /// For how long the previous keys sign after a rotation.
     pub const OVERLAP: SignedDuration = SignedDuration::from_hours(24);
+
+    /// The member who chose the URL, made the key or connected the application that did.
+    pub fn member(&self) -> Option<Id> {
+        self.url_chosen_by.and_then(|actor| match actor.kind {
+            AuditActorKind::Member => actor.id,
+            _ => actor.member,
+        })
+    }
+
+    /// Whether this key or application chose the URL.
+    pub fn is_chosen_by(&self, actor: AuditActorTerm) -> bool {
+        self.url_chosen_by.is_some_and(|chooser| chooser.term() == actor)
+    }
 
     /// Whether events are sent.
     pub const fn status(&self) -> EndpointStatus {
@@ -170,6 +190,12 @@ impl WebhookEndpoint {
             known.keys = keys;
         }
         Ok((!is_current).then_some(resealed))
+    }
+
+    /// The endpoint with another one who answers for its URL. The organization's own view of it stays the same.
+    #[must_use]
+    pub fn handed_over(self, to: AuditActor) -> Self {
+        Self { url_chosen_by: Some(to), version: self.version + 1, ..self }
     }
 
     /// The disabled endpoint; `None` if it is disabled already.
@@ -376,6 +402,8 @@ mod tests {
             id: Id::new(9).unwrap(),
             url: "https://example.com/".parse().unwrap(),
             description: None,
+            created_by: None,
+            url_chosen_by: None,
             types: Vec::new(),
             hmac: true,
             disabled_reason: None,

@@ -6,8 +6,9 @@ use crate::auth::{Claims, Credential, Kind};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::mac_keys::MacKeys;
-use crate::model::{Grant, Link, Member, Mode, Tenant};
+use crate::model::{AuditActor, Grant, Link, Member, Mode, Tenant, WebhookEndpoint};
 use crate::random::Random;
+use crate::services::webhooks;
 use crate::store::{
     ApiKey, CommitError, OrganizationError, Paging, Store, StoreError, Taken, Transaction, UniqueField,
 };
@@ -59,12 +60,12 @@ pub async fn invite(
     store.commit(transaction).await
 }
 
-/// What happens to an API key of a member who is removed.
+/// What happens to an API key or a webhook endpoint of a member who is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyDecision {
-    /// The key is revoked.
+pub enum Decision {
+    /// The key is revoked, the endpoint disabled.
     End,
-    /// The key stays valid. The member who removes the other is then its creator; an operator's key has none.
+    /// It stays. The member who removes the other then answers for it; the operator, if nobody else does.
     HandOver,
 }
 
@@ -79,46 +80,61 @@ pub async fn keys_of(store: &Store, organization: Id, member: Id) -> Result<Vec<
     Ok(keys)
 }
 
-/// Ends or hands over the API keys of a member who is about to be removed, or was.
-async fn decide_keys(
+/// Ends or hands over the API keys and the webhook endpoints of a member who is about to be removed, or was.
+async fn decide_about_holdings(
     store: &Store,
     organization: Id,
     member: Id,
     acting: Option<&Member>,
-    decide: &impl Fn(Mode, Id) -> KeyDecision,
+    decide: &impl Fn(Mode, Id) -> Decision,
     now: Timestamp,
-) -> Result<(), OrganizationError> {
+) -> Result<(), CommitError> {
     for (mode, key) in keys_of(store, organization, member).await? {
         let tenant = Tenant { organization, mode };
-        match decide(mode, key.id) {
-            KeyDecision::End => drop(store.revoke_api_key(tenant, key.id, now).await?),
-            KeyDecision::HandOver => {
-                store.hand_over_api_key(tenant, key.id, acting.map(|acting| acting.id)).await?;
+        let decided = match decide(mode, key.id) {
+            Decision::End => store.revoke_api_key(tenant, key.id, now).await.map(drop),
+            Decision::HandOver => {
+                store.hand_over_api_key(tenant, key.id, acting.map(|acting| acting.id)).await
+            }
+        };
+        decided.map_err(key_error)?;
+    }
+    let heir = acting.map_or_else(AuditActor::operator, |acting| AuditActor::member(acting.id));
+    for tenant in Mode::ALL.map(|mode| Tenant { organization, mode }) {
+        let endpoints = store.list_all_webhook_endpoints(tenant).await?;
+        for endpoint in endpoints.into_iter().filter(|endpoint| endpoint.member() == Some(member)) {
+            match decide(tenant.mode, endpoint.id) {
+                Decision::End => webhooks::disable(store, tenant, endpoint, now).await?,
+                Decision::HandOver => {
+                    let hand_over = |endpoint: WebhookEndpoint| Some(endpoint.handed_over(heir));
+                    webhooks::change(store, tenant, endpoint, hand_over).await?;
+                }
             }
         }
     }
     Ok(())
 }
 
-/// Removes a member with all sessions and grants. `decide` says what happens to each of the member's API keys. Fails if the record of `acting`, the member who removes the other,
-/// has changed since it was read, so two owners cannot remove each other at the same time.
+/// Removes a member with all sessions and grants. `decide` says what happens to each of the member's API keys and webhook
+/// endpoints. Fails if the record of `acting`, the member who removes the other, has changed since it was read, so two owners
+/// cannot remove each other at the same time.
 pub async fn remove(
     store: &Store,
     organization: Id,
     member: &Member,
     acting: Option<&Member>,
-    decide: impl Fn(Mode, Id) -> KeyDecision,
+    decide: impl Fn(Mode, Id) -> Decision,
     now: Timestamp,
 ) -> Result<(), CommitError> {
-    decide_keys(store, organization, member.id, acting, &decide, now).await.map_err(key_error)?;
+    decide_about_holdings(store, organization, member.id, acting, &decide, now).await?;
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.delete_member(member);
     if let Some(acting) = acting {
         transaction.require_member(acting);
     }
     end_access(store, organization, member, transaction, now).await?;
-    // The member may have created a key in between.
-    decide_keys(store, organization, member.id, acting, &decide, now).await.map_err(key_error)?;
+    // The member may have created something in between.
+    decide_about_holdings(store, organization, member.id, acting, &decide, now).await?;
     Ok(store.delete_member_items(organization, member.id).await?)
 }
 
@@ -143,6 +159,37 @@ pub async fn end_access(
     revoke_grants(store, organization, member, now).await
 }
 
+/// Commits a transaction that makes an owner a plain member. API keys that the owner made and access that the owner granted
+/// end if they include what only owners may give.
+pub async fn demote(
+    store: &Store,
+    organization: Id,
+    owner: Id,
+    transaction: Transaction,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    end_owners_access(store, organization, owner, now).await?;
+    store.commit(transaction).await?;
+    // The owner may have given access in between.
+    end_owners_access(store, organization, owner, now).await
+}
+
+async fn end_owners_access(
+    store: &Store,
+    organization: Id,
+    owner: Id,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    for (mode, key) in keys_of(store, organization, owner).await? {
+        if key.scopes.need_owner() {
+            let tenant = Tenant { organization, mode };
+            store.revoke_api_key(tenant, key.id, now).await.map_err(key_error)?;
+        }
+    }
+    let ends = |grant: &Grant| grant.member == owner && grant.scopes.need_owner();
+    revoke_grants_that(store, organization, ends, now).await
+}
+
 /// Revokes all grants of the member, in both modes.
 pub async fn revoke_grants(
     store: &Store,
@@ -150,12 +197,21 @@ pub async fn revoke_grants(
     member: &Member,
     now: Timestamp,
 ) -> Result<(), CommitError> {
+    revoke_grants_that(store, organization, |grant| grant.member == member.id, now).await
+}
+
+async fn revoke_grants_that(
+    store: &Store,
+    organization: Id,
+    end: impl Fn(&Grant) -> bool,
+    now: Timestamp,
+) -> Result<(), CommitError> {
     for mode in Mode::ALL {
         let tenant = Tenant { organization, mode };
         let mut page = Paging { limit: GRANTS, before: None };
         loop {
             let listed = store.list_grants(tenant, &page).await?;
-            for grant in listed.items.into_iter().filter(|grant| grant.member == member.id) {
+            for grant in listed.items.into_iter().filter(&end) {
                 revoke_grant(store, tenant, grant, now).await?;
             }
             match listed.next {

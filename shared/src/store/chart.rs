@@ -216,6 +216,9 @@ macro_rules! rows {
             /// security notice for a member, in live mode
             notice: SecurityNotice, "{tenant}#NOTICE#{member:016}"(tenant: Id = live(tenant), member: Id) as notices,
                 "{id:016}"(id: Id), of Member, and expires;
+            /// security notice for all owners, in live mode
+            owners_notice: OwnersNotice, "{tenant}#OWNERS_NOTICE"(tenant: Id = live(tenant)) as owners_notices,
+                "{id:016}"(id: Id), of Tenant, and expires;
             /// call of an assistant that a member has to confirm, by its hash
             confirmation: Confirmation, "{tenant}#CONFIRMATION"(tenant: Tenant), "CALL#{hash}"(hash: &str), of Tenant, and expires;
             /// answered question of an assistant

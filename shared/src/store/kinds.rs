@@ -16,7 +16,7 @@ use super::finding::{Reference, WordEntry};
 use super::grants::Document;
 use super::logos::Stored;
 use super::maybe_erased::read_record;
-use super::members::{MemberEmail, SecondFactorSetting};
+use super::members::{MemberEmail, OwnersNotice, SecondFactorSetting};
 use super::openings::PostingSlug;
 use super::organizations::{Profile, Registered};
 use super::partition::{Key, Partition};

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::list::Range;
 use super::recording::{self, Recorded};
-use super::{Item, Owner, Paging, Store, StoreError, Transaction, UniqueField, item};
+use super::{Item, Listed, Owner, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
@@ -46,6 +47,14 @@ pub(super) struct MemberEmail {
 #[derive(Serialize, Deserialize)]
 pub(super) struct SecondFactorSetting {
     required: bool,
+}
+
+/// A security notice for all owners of an organization.
+#[derive(Serialize, Deserialize)]
+pub(super) struct OwnersNotice {
+    notice: SecurityNotice,
+    /// The owners who have dismissed it.
+    dismissed_by: Vec<Id>,
 }
 
 /// The maximum number of 1 MB pages to read for an organization's members.
@@ -175,6 +184,27 @@ impl Transaction {
         Ok(())
     }
 
+    /// Inserts a security notice for all owners. Whoever inserts it needs to know none of them.
+    pub fn insert_owners_notice(&mut self, notice: SecurityNotice) -> Result<(), StoreError> {
+        let key = keys::owners_notice(self.tenant.organization, notice.id);
+        let expires_at = later(notice.at, NOTICE_LIFE).as_second();
+        let mut item = item::write(&OwnersNotice { notice, dismissed_by: Vec::new() }, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(expires_at));
+        self.insert(item);
+        Ok(())
+    }
+
+    /// Dismisses a security notice for all owners. The others still see it.
+    pub fn dismiss_owners_notice(&mut self, owner: Id, notice: Id) {
+        self.update(
+            keys::owners_notice(self.tenant.organization, notice),
+            "SET #dismissed = list_append(#dismissed, :owner)",
+            "attribute_exists(pk)",
+            vec![("#dismissed", "dismissed_by".to_owned())],
+            vec![(":owner", AttributeValue::L(vec![number(owner.get())]))],
+        );
+    }
+
     /// Deletes a security notice.
     pub fn delete_notice(&mut self, member: Id, notice: Id) {
         self.delete(keys::notice(self.tenant.organization, member, notice));
@@ -278,6 +308,18 @@ impl Store {
     ) -> Result<Vec<SecurityNotice>, StoreError> {
         let page = Paging { limit: NOTICES, before: None };
         Ok(self.read_page(&keys::notices(organization, member), &page).await?.items)
+    }
+
+    /// The newest security notices for all owners that this one has not dismissed, newest first.
+    pub async fn list_owners_notices(
+        &self,
+        organization: Id,
+        owner: Id,
+    ) -> Result<Vec<SecurityNotice>, StoreError> {
+        let page = Paging { limit: NOTICES, before: None };
+        let listed: Listed<OwnersNotice> = self.read_page(&keys::owners_notices(organization), &page).await?;
+        let shown = listed.items.into_iter().filter(|notice| !notice.dismissed_by.contains(&owner));
+        Ok(shown.map(|OwnersNotice { notice, .. }| notice).collect())
     }
 
     /// Deletes the sessions and the security notices of a member who was removed.

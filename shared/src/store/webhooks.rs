@@ -251,6 +251,16 @@ impl Store {
         self.read_page(&keys::webhook_endpoints(tenant), page).await
     }
 
+    /// All webhook endpoints of the tenant, newest first.
+    pub async fn list_all_webhook_endpoints(
+        &self,
+        tenant: Tenant,
+    ) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        // A page has every endpoint of a tenant.
+        let page = Paging { limit: 100, before: None };
+        Ok(self.list_webhook_endpoints(tenant, &page).await?.items)
+    }
+
     /// The progress of an endpoint.
     pub async fn find_endpoint_progress(
         &self,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    self, DeliveryStatus, DisabledReason, EndpointDescription, EndpointStatus, EndpointUrl, EventType,
+    self, Actor, DeliveryStatus, DisabledReason, EndpointDescription, EndpointStatus, EndpointUrl, EventType,
 };
 
 /// A webhook endpoint: a URL that events are sent to.
@@ -18,6 +18,8 @@ pub struct WebhookEndpoint {
     pub url: EndpointUrl,
     /// A description.
     pub description: Option<EndpointDescription>,
+    /// Who added the endpoint; `null` for endpoints that are older than this field.
+    pub created_by: Option<Actor>,
     /// The types of the events that are sent; empty for all.
     pub types: Vec<EventType>,
     /// Whether requests also have a signature with the shared secret (`v1`). All have one with the key pair (`v1a`).
@@ -43,6 +45,7 @@ impl WebhookEndpoint {
             id: endpoint.id,
             url: endpoint.url.clone(),
             description: endpoint.description.clone(),
+            created_by: endpoint.created_by.clone(),
             types: endpoint.types.clone(),
             hmac: endpoint.hmac,
             status: endpoint.status(),
