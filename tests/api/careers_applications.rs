@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use shared::model::Mode;
 use tests::browser::{Browser, FORM, Form, input};
 use tests::dashboard::{escaped, owner};
-use tests::interceptor::Fault;
+use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
 use crate::careers_resumes::{PDF, attach, redirect_path, send};
@@ -681,30 +681,48 @@ async fn responses_do_not_reveal_existing_candidates() {
     assert_eq!(find(&api, "full@example.com").await.body["applications"][199]["role_id"], other.role);
 }
 
-/// The time of a response depends on the calls to DynamoDB.
+/// The time of a response depends on the calls to DynamoDB, and on how much they write.
 #[tokio::test]
-async fn applying_takes_the_same_calls_for_known_and_unknown_people() {
+async fn applying_takes_the_same_calls_and_writes_for_known_and_unknown_people() {
     let api = TestApi::new().await;
     let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
     create_candidate_with_max_applications(&api, &other, "full@example.com").await;
-    other.apply(&api, &form("Known", "known@example.com")).await.expect(303);
-    job.apply(&api, &form("Applied", "applied@example.com")).await.expect(303);
-    let mut observed = Vec::new();
-    for email in ["new@example.com", "known@example.com", "applied@example.com", "full@example.com"] {
-        api.dynamodb.take_calls();
-        let applied = job.apply(&api, &form("New", email)).await.expect(303);
-        let applying = api.dynamodb.take_calls();
-        attach(&api, &applied, PDF).await.expect(303);
-        let uploading = api.dynamodb.take_calls();
-        observed.push(
-            [applying, uploading]
-                .map(|calls| calls.into_iter().map(|call| call.operation).collect::<Vec<_>>()),
-        );
+    for email in ["known", "knower"] {
+        other.apply(&api, &form("Known", &format!("{email}@example.com"))).await.expect(303);
     }
-    assert_eq!(observed[0][0].iter().filter(|operation| *operation == "TransactWriteItems").count(), 1);
-    for calls in &observed[1..] {
-        assert_eq!(calls, &observed[0]);
+    for email in ["applied", "applier"] {
+        job.apply(&api, &form("Applied", &format!("{email}@example.com"))).await.expect(303);
     }
+    let full = form("Jane Zoe Doe", "")
+        .set("phone", "+14155550123")
+        .set("note", "Hello")
+        .and("consent_recording", "yes");
+    for (form, emails) in [
+        (form("Zoe", ""), ["new", "known", "applied", "full"]),
+        (full, ["newer", "knower", "applier", "full"]),
+    ] {
+        let mut observed = Vec::new();
+        for email in emails {
+            api.dynamodb.take_calls();
+            let applied = job.apply(&api, &form.clone().set("email", &format!("{email}@example.com"))).await;
+            let applying = api.dynamodb.take_calls();
+            attach(&api, &applied.expect(303), PDF).await.expect(303);
+            let uploading = api.dynamodb.take_calls();
+            let observe = |calls: Vec<RecordedCall>| {
+                let writes =
+                    |call: &RecordedCall| call.request["TransactItems"].as_array().map_or(1, Vec::len);
+                calls.into_iter().map(|call| (writes(&call), call.operation)).collect::<Vec<_>>()
+            };
+            observed.push([applying, uploading].map(observe));
+        }
+        let transactions = observed[0][0].iter().filter(|(_, operation)| operation == "TransactWriteItems");
+        assert_eq!(transactions.count(), 1);
+        for (email, calls) in emails.iter().zip(&observed) {
+            assert_eq!(calls, &observed[0], "{email}");
+        }
+    }
+    // The additional writes have left nothing.
+    assert!(api.stored_items().await.keys().all(|(_, range)| !range.starts_with("NOTHING")));
 }
 
 #[tokio::test]

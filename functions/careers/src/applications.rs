@@ -1,12 +1,12 @@
 //! Applications: handles submitted application forms.
 //!
 //! New candidates, existing candidates and repeated applications all get the same response after the same DynamoDB
-//! calls, so neither the response nor its time reveals whether somebody has applied before.
+//! calls with the same number of writes, so neither the response nor its time reveals whether somebody has applied before.
 
 use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext, SubmittedForm};
 use shared::model::{ApplicationForm, SuspectSign};
-use shared::services::applying::{ApplyError, apply_with_form};
+use shared::services::applying::{ApplyError, apply_with_form, hide_known};
 use shared::store::{CommitError, Transaction, Upload};
 
 use crate::application_form::{self, lost_file, refused_file};
@@ -203,8 +203,9 @@ async fn submit(
     // Neither the response nor its time may reveal that the candidate is known. A member finds the form.
     if upload.submitted.is_none() {
         let signs = vec![SuspectSign::Applications];
-        transaction.insert_suspect(&suspects::form(context, job, form, signs, None))?;
+        transaction.insert_suspect(&suspects::form(context, job, form.clone(), signs, None))?;
     }
+    hide_known(&mut transaction, upload.candidate_id, &job.role, form, &author(context))?;
     if context.providers().resumes().is_some() {
         let key = ticket.upload_key(job);
         transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;

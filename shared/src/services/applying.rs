@@ -43,12 +43,7 @@ pub async fn apply_with_form(
 ) -> Result<Upload, ApplyError> {
     let existing = store.find_candidate_by_email(transaction.tenant(), &form.email).await?;
     let is_new = existing.is_none();
-    let before = existing.unwrap_or_else(|| {
-        let ApplicationForm { name, email, phone, resume_url, .. } = form.clone();
-        let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
-        let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
-        CandidateRecord::new(author.ids.next(), profile, author.at)
-    });
+    let before = existing.unwrap_or_else(|| new_candidate(&form, author));
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
     let applied = apply_for(transaction, applicant, role, Source::CAREER_PAGE, Some(form.clone()), author);
@@ -69,6 +64,29 @@ pub async fn apply_with_form(
     let submitted =
         submitted.map(|(application_id, submission_id)| SubmittedWith { application_id, submission_id });
     Ok(Upload { candidate_id, is_new, submitted })
+}
+
+fn new_candidate(form: &ApplicationForm, author: &Author<'_>) -> CandidateRecord {
+    let ApplicationForm { name, email, phone, resume_url, .. } = form.clone();
+    let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
+    let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
+    CandidateRecord::new(author.ids.next(), profile, author.at)
+}
+
+/// Adds writes that change nothing, until the transaction with a form has as many as if the candidate were new: otherwise the
+/// time that it takes would tell who is known. A new candidate takes the most.
+pub fn hide_known(
+    transaction: &mut Transaction,
+    candidate: Id,
+    role: &Role,
+    form: ApplicationForm,
+    author: &Author<'_>,
+) -> Result<(), ApplyError> {
+    let mut as_new = Transaction::new(transaction.tenant());
+    let applicant = Applicant::New(new_candidate(&form, author));
+    apply_for(&mut as_new, applicant, role, Source::CAREER_PAGE, Some(form), author)?;
+    transaction.pad(as_new.sent(), candidate);
+    Ok(())
 }
 
 /// Adds an application to the transaction: the candidate's record, the application's list entry, the role's counter and

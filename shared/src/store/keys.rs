@@ -229,6 +229,11 @@ pub(super) fn candidate_extras(tenant: Tenant, candidate: Id) -> [Partition; 2] 
         .map(|(from, to)| Partition::section(candidate_record(tenant, candidate).pk, from, to))
 }
 
+/// A key that no item of a candidate has.
+pub(super) fn nothing_of_candidate(tenant: Tenant, candidate: Id, number: usize) -> Key {
+    Key { pk: candidate_record(tenant, candidate).pk, sk: format!("NOTHING#{number}") }
+}
+
 pub(super) fn receipt_trace(tenant: Tenant, candidate: Id, route: &str, idempotency_key: &str) -> Key {
     trace(tenant, candidate, format!("RECEIPT#{route}#{idempotency_key}"))
 }

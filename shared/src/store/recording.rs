@@ -29,7 +29,7 @@ const MAX_EVENTS: usize = 90;
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     /// The mode whose feed has the change; `None` for the transaction's own.
-    mode: Option<Mode>,
+    pub(super) mode: Option<Mode>,
     kind: EventType,
     subject: SubjectType,
     id: Option<Id>,

@@ -23,7 +23,7 @@ use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
-use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant, ToolCall};
+use crate::model::{AuditAction, AuditActor, AuditTarget, Mode, RoleStatus, Tenant, ToolCall};
 use crate::token_encryption::EncryptedToken;
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
@@ -223,6 +223,21 @@ impl Transaction {
     /// The number of writes.
     pub(super) const fn len(&self) -> usize {
         self.actions.len()
+    }
+
+    /// The number of writes that the commit sends, with the entries of the audit log and the changes for the feed.
+    pub fn sent(&self) -> usize {
+        let has_changes_in =
+            |mode| self.changes.iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode);
+        let outbox = Mode::ALL.into_iter().filter(|mode| has_changes_in(*mode)).count();
+        self.actions.len() + self.acts.len() + outbox
+    }
+
+    /// Adds writes that change nothing until the commit sends this number: deletions of items that no candidate has.
+    pub fn pad(&mut self, sent: usize, candidate: Id) {
+        for number in self.sent()..sent {
+            self.delete(keys::nothing_of_candidate(self.tenant, candidate, number));
+        }
     }
 
     /// Whether the transaction has no writes.
