@@ -120,6 +120,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("member", OF_MEMBERS),
     ("session", OF_MEMBERS),
     ("notice", OF_MEMBERS),
+    ("owners_notice", OF_MEMBERS),
     ("confirmation", Held),
     ("used_confirmation", IDS),
     ("grant", OF_MEMBERS),

@@ -4,11 +4,12 @@ use std::io;
 
 use shared::clock::{Clock, Timestamp};
 use shared::id::{Id, Ids};
-use shared::mac_keys::MacKeys;
 use shared::model::Mode;
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::random::Random;
 use shared::store::{CommitError, OrganizationError, RestoreError, Store, StoreError};
+
+use crate::secrets::{SecretError, Secrets};
 
 /// The store, the time, and the sources of ids and secrets.
 pub(crate) struct Admin {
@@ -18,8 +19,8 @@ pub(crate) struct Admin {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) random: Random,
-    /// The keys that authenticate new API keys and links.
-    pub(crate) credential_keys: Option<MacKeys>,
+    /// The secrets in environment variables.
+    pub(crate) secrets: Secrets,
     /// The bucket of uploaded resumes.
     pub(crate) bucket: Option<Bucket>,
 }
@@ -33,8 +34,8 @@ pub(crate) enum CommandError {
     WrongSlug,
     /// Nobody said which bucket has the organization's files.
     NoBucket,
-    /// Nobody said which key authenticates credentials.
-    NoCredentialKeys,
+    /// A secret is missing, or cannot be used.
+    Secret(SecretError),
     /// Nobody said which bucket has the tombstones.
     NoTombstones,
     /// The bucket failed.
@@ -70,6 +71,12 @@ impl<E: Into<OrganizationError>> From<E> for CommandError {
     }
 }
 
+impl From<SecretError> for CommandError {
+    fn from(error: SecretError) -> Self {
+        Self::Secret(error)
+    }
+}
+
 impl CommandError {
     /// The error of a transaction that nothing else can refuse than a concurrent change.
     pub(crate) fn of_commit(error: CommitError) -> Self {
@@ -77,13 +84,6 @@ impl CommandError {
             CommitError::Store(error) => error.into(),
             _ => StoreError::Unavailable("another change was made at the same time".to_owned()).into(),
         }
-    }
-}
-
-impl Admin {
-    /// The keys that authenticate new API keys and links.
-    pub(crate) fn credential_keys(&self) -> Result<&MacKeys, CommandError> {
-        self.credential_keys.as_ref().ok_or(CommandError::NoCredentialKeys)
     }
 }
 

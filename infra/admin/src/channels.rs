@@ -11,9 +11,10 @@ use shared::providers::x::Tokens;
 use shared::services::accounts;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
-use crate::admin::Admin;
+use crate::admin::{Admin, CommandError};
 use crate::cli::{Channel, NewWhatsAppNumber, NewXAccount};
 use crate::output::{line, or_dash, table};
+use crate::secrets::{WHATSAPP_TOKEN, X_ACCESS_TOKEN, X_REFRESH_TOKEN};
 
 /// A channel that was just connected or disconnected.
 #[derive(Serialize)]
@@ -39,16 +40,17 @@ struct Summary {
     detail: Option<String>,
 }
 
-pub(crate) async fn connect_x(admin: &Admin, new: NewXAccount) -> Result<Changed, OrganizationError> {
+pub(crate) async fn connect_x(admin: &Admin, new: NewXAccount) -> Result<Changed, CommandError> {
+    let keys = admin.secrets.sealing_keys()?;
     let tenant = live(admin, new.organization).await?;
     let lifetime = SignedDuration::from_secs(i64::from(new.expires_in_seconds));
     let tokens = Tokens {
-        access: new.access_token,
-        refresh: new.refresh_token,
+        access: admin.secrets.token(X_ACCESS_TOKEN)?,
+        refresh: admin.secrets.token(X_REFRESH_TOKEN)?,
         expires_at: later(admin.now, lifetime),
     };
     let username = new.username.trim_start_matches('@').to_owned();
-    let connection = accounts::connect_x(tenant, username.clone(), &tokens, &new.sealing_keys, &admin.random);
+    let connection = accounts::connect_x(tenant, username.clone(), &tokens, &keys, &admin.random);
     let connection = connection.map_err(|error| StoreError::Internal(error.to_string()))?;
     let mut transaction = Transaction::new(tenant);
     transaction.put_x_connection(&connection)?;
@@ -56,14 +58,11 @@ pub(crate) async fn connect_x(admin: &Admin, new: NewXAccount) -> Result<Changed
     Ok(Changed::of(tenant, Channel::X, Some(format!("@{username}"))))
 }
 
-pub(crate) async fn connect_whatsapp(
-    admin: &Admin,
-    new: NewWhatsAppNumber,
-) -> Result<Changed, OrganizationError> {
+pub(crate) async fn connect_whatsapp(admin: &Admin, new: NewWhatsAppNumber) -> Result<Changed, CommandError> {
+    let (keys, token) = (admin.secrets.sealing_keys()?, admin.secrets.token(WHATSAPP_TOKEN)?);
     let tenant = live(admin, new.organization).await?;
     let number = new.phone_number_id;
-    let connection =
-        accounts::connect_whatsapp(tenant, number.clone(), &new.token, &new.sealing_keys, &admin.random);
+    let connection = accounts::connect_whatsapp(tenant, number.clone(), &token, &keys, &admin.random);
     let connection = connection.map_err(|error| StoreError::Internal(error.to_string()))?;
     let mut transaction = Transaction::new(tenant);
     transaction.put_whatsapp_connection(&connection)?;

@@ -11,7 +11,7 @@ pub(crate) use operations::{
     AppCommand, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand, WebhookCommand,
 };
 pub(crate) use tenant::OneMode;
-use values::{base_url, endpoint, token};
+use values::{base_url, endpoint};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
@@ -26,9 +26,9 @@ use shared::model::{
 };
 use shared::providers::bucket::Bucket;
 use shared::providers::client::HttpClient;
-use shared::secret::Secret;
 use shared::store::{Store, https_client};
-use shared::token_encryption::EncryptionKeys;
+
+use crate::secrets::{CREDENTIAL_KEYS, Secrets};
 
 /// The maximum length of a slug in live mode. The slug in test mode is the same with `-test` appended.
 const MAX_SLUG: usize = Slug::MAX - "-test".len();
@@ -66,8 +66,13 @@ const EXAMPLES: &str = "\
 Without --endpoint, it uses AWS, configured by the usual environment variables and files: AWS_PROFILE, AWS_REGION,
 AWS_ACCESS_KEY_ID and so on. Exit codes: 0 success, 1 failure, 2 invalid usage.
 
-Instead of --credential-secret, the environment variable CREDENTIAL_KEYS may have the keys, the newest first. No option
-takes them, because other users of a machine see command lines.
+No option takes a secret, because other users of a machine see command lines. Secrets are read from environment variables:
+  CREDENTIAL_KEYS                  the keys that authenticate API keys and links, the newest first; instead of
+                                   --credential-secret
+  SEALING_KEYS                     the keys that encrypt stored secrets, as ID:KEY, the newest first
+  X_ACCESS_TOKEN, X_REFRESH_TOKEN  the tokens of an account on X
+  WHATSAPP_TOKEN                   the token of a WhatsApp number
+  ROLECALL_KEY                     an API key, for smoke
 
 Examples:
   rolecall-admin organization create \"Acme Ltd\" --plan pro
@@ -128,9 +133,6 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct Resealing {
-    /// The keys that encrypt stored secrets, the newest first and the previous ones after it
-    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
-    pub(crate) sealing_keys: EncryptionKeys,
     /// Only count the secrets, and change nothing
     #[arg(long)]
     pub(crate) preview: bool,
@@ -478,8 +480,7 @@ pub(crate) enum ChannelCommand {
     /// Connect an X account, replacing any other
     ///
     /// The tokens come from X's authorization code flow, with the scopes tweet.read, tweet.write, users.read and
-    /// offline.access. They are encrypted before they are stored. Set them as environment variables, because other
-    /// users of the machine can see command-line options.
+    /// offline.access. They are encrypted before they are stored.
     #[command(after_help = "\
 Example, with X_ACCESS_TOKEN, X_REFRESH_TOKEN and SEALING_KEYS set:
   rolecall-admin channel connect-x 243619432448124 --username acme")]
@@ -518,18 +519,9 @@ pub(crate) struct NewXAccount {
     /// The account's username on X
     #[arg(long, value_name = "NAME", value_parser = username)]
     pub(crate) username: String,
-    /// The access token, for posting as the account
-    #[arg(long, value_name = "TOKEN", env = "X_ACCESS_TOKEN", hide_env_values = true, value_parser = token)]
-    pub(crate) access_token: Secret,
-    /// The refresh token, for getting the next pair of tokens
-    #[arg(long, value_name = "TOKEN", env = "X_REFRESH_TOKEN", hide_env_values = true, value_parser = token)]
-    pub(crate) refresh_token: Secret,
     /// Seconds until the access token expires
     #[arg(long, value_name = "N", default_value_t = 7200)]
     pub(crate) expires_in_seconds: u32,
-    /// The keys that encrypt stored tokens, as configured for the functions
-    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
-    pub(crate) sealing_keys: EncryptionKeys,
 }
 
 #[derive(Debug, Args)]
@@ -540,12 +532,6 @@ pub(crate) struct NewWhatsAppNumber {
     /// WhatsApp's identifier for the number, not the number itself
     #[arg(long, value_name = "ID", value_parser = digits)]
     pub(crate) phone_number_id: String,
-    /// The token, for checking the number's status
-    #[arg(long, value_name = "TOKEN", env = "WHATSAPP_TOKEN", hide_env_values = true, value_parser = token)]
-    pub(crate) token: Secret,
-    /// The keys that encrypt stored tokens, as configured for the functions
-    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
-    pub(crate) sealing_keys: EncryptionKeys,
 }
 
 #[derive(Debug, Subcommand)]
@@ -657,26 +643,22 @@ impl Cli {
         }
     }
 
-    /// The keys that authenticate credentials, if the command needs them: those in the environment variable
-    /// `CREDENTIAL_KEYS`, or else in the secret that the arguments name.
-    pub async fn credential_keys(&self, variable: Option<String>) -> Result<Option<MacKeys>, String> {
+    /// The secrets of the command. Without a variable, the keys that authenticate credentials are read from the secret in
+    /// Secrets Manager that the arguments name, if the command needs them.
+    pub async fn secrets(&self, variables: Secrets) -> Result<Secrets, String> {
         let creates_credentials = matches!(
             self.command,
             Command::Key(KeyCommand::Create(_) | KeyCommand::Rotate { .. })
                 | Command::Member(MemberCommand::Create(_) | MemberCommand::Link(_))
         );
-        match (variable.filter(|keys| !keys.is_empty()), &self.credential_secret) {
-            _ if !creates_credentials => Ok(None),
-            (Some(keys), _) => {
-                let invalid =
-                    |error| format!("The environment variable CREDENTIAL_KEYS has no keys: {error}.");
-                MacKeys::parse(&keys).map(Some).map_err(invalid)
-            }
-            (None, Some(name)) => {
+        match &self.credential_secret {
+            Some(name) if creates_credentials && !variables.has(CREDENTIAL_KEYS) => {
+                let keys = read_secret(name).await?;
                 let invalid = |error| format!("The secret {name} is not a key: {error}.");
-                MacKeys::parse(&read_secret(name).await?).map(Some).map_err(invalid)
+                MacKeys::parse(&keys).map_err(invalid)?;
+                Ok(variables.with(CREDENTIAL_KEYS, &keys))
             }
-            (None, None) => Ok(None),
+            _ => Ok(variables),
         }
     }
 

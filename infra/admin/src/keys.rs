@@ -58,14 +58,14 @@ pub(crate) struct RevokedKey {
 }
 
 pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, CommandError> {
-    let (keys, networks) = (admin.credential_keys()?, new.networks);
+    let (keys, networks) = (admin.secrets.credential_keys()?, new.networks);
     let tenant = new.tenant.tenant();
     let scopes = if new.scopes.is_empty() { Scopes::by_default() } else { new.scopes.into_iter().collect() };
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
     let expires_at = days.map(|days| later(admin.now, days));
     for _ in 0..ID_ATTEMPTS {
         let (id, access) = (admin.ids.next(), Claims { scopes, expires_at, ..Claims::default() });
-        let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, &admin.random);
+        let credential = Credential::generate(Kind::ApiKey, tenant, id, access, &keys, &admin.random);
         let name = new.name.as_str().to_owned();
         let key = ApiKey { networks: networks.clone(), ..credential.api_key(name, admin.now) };
         match admin.store.insert_api_key(Transaction::new(tenant), &key).await {
@@ -84,12 +84,12 @@ pub(crate) async fn rotate(
     id: Id,
     overlap_hours: u32,
 ) -> Result<Created, CommandError> {
-    let keys = admin.credential_keys()?;
+    let keys = admin.secrets.credential_keys()?;
     let replaced = admin.store.find_api_key(tenant, id).await?.ok_or(OrganizationError::NoSuchKey)?;
     let ends_at = later(admin.now, SignedDuration::from_hours(i64::from(overlap_hours)));
     for _ in 0..ID_ATTEMPTS {
         let (id, random, now) = (admin.ids.next(), &admin.random, admin.now);
-        let (credential, key) = Credential::replace_key(&replaced, tenant, id, keys, random, now);
+        let (credential, key) = Credential::replace_key(&replaced, tenant, id, &keys, random, now);
         let mut transaction = Transaction::new(tenant);
         transaction.end_replaced_key(replaced.id, ends_at)?;
         match admin.store.insert_api_key(transaction, &key).await {

@@ -18,6 +18,7 @@ mod output;
 mod people;
 mod quarantine;
 mod resealing;
+mod secrets;
 mod smoke;
 mod table;
 mod tasks;
@@ -34,7 +35,6 @@ use std::sync::Arc;
 use serde::Serialize;
 use shared::clock::Clock;
 use shared::id::Ids;
-use shared::mac_keys::MacKeys;
 use shared::model::AuditActor;
 use shared::providers::bucket::Bucket;
 use shared::random::Random;
@@ -48,6 +48,7 @@ use cli::{
     WebhookCommand,
 };
 use maintenance::Work;
+pub use secrets::Secrets;
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
 pub async fn run(
@@ -55,7 +56,7 @@ pub async fn run(
     store: Store,
     clock: Clock,
     random: Random,
-    credential_keys: Option<MacKeys>,
+    secrets: Secrets,
     bucket: Option<Bucket>,
     out: &mut impl Write,
 ) -> Result<(), String> {
@@ -63,7 +64,7 @@ pub async fn run(
     let ids = Ids::new(clock.clone(), random.clone());
     let origin = AuditOrigin::inside(AuditActor::operator(), clock.clone(), ids.clone());
     let store = store.with_origin(Arc::new(origin));
-    let admin = Admin { store, now, clock, ids, random, credential_keys, bucket };
+    let admin = Admin { store, now, clock, ids, random, secrets, bucket };
     let Cli { table, endpoint, json, command, .. } = cli;
     let result = execute(command, json, &table, &admin, out).await;
     let output = result.map_err(|error| match error {
@@ -76,11 +77,7 @@ pub async fn run(
             "Name the bucket of uploaded files with --bucket, or add --no-files if the service has none."
                 .to_owned()
         }
-        CommandError::NoCredentialKeys => {
-            "New API keys and links need the service's key: set CREDENTIAL_KEYS, or \
-             name its secret in Secrets Manager with --credential-secret."
-                .to_owned()
-        }
+        CommandError::Secret(error) => error.to_string(),
         CommandError::NoTombstones => "Name the bucket with the tombstones with --bucket.".to_owned(),
         CommandError::OnHold { mode, id } => format!(
             "The person {id} is on legal hold in {} mode; lift it with `rolecall-admin person lift-hold`.",
@@ -207,7 +204,7 @@ async fn execute(
 /// Runs a command for operators.
 async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<String, CommandError> {
     Ok(match operation {
-        Operation::Smoke(smoke) => render(json, &smoke::run(&smoke).await?),
+        Operation::Smoke(smoke) => render(json, &smoke::run(admin, &smoke).await?),
         Operation::Verify(selection) => {
             render(json, &maintenance::run(admin, &selection, Work::Verify).await?)
         }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use rolecall_admin::{Cli, run};
+use rolecall_admin::{Cli, Secrets, run};
 use shared::clock::Clock;
 use shared::random::Random;
 use tracing::Level;
@@ -28,7 +28,7 @@ async fn main() -> ExitCode {
 }
 
 async fn execute(cli: Cli) -> Result<(), String> {
-    let keys = cli.credential_keys(std::env::var("CREDENTIAL_KEYS").ok()).await?;
+    let secrets = cli.secrets(Secrets::read(|name| std::env::var(name).ok())).await?;
     let (store, bucket) = (cli.store().await, cli.bucket().await?);
-    run(cli, store, Clock::system(), Random::system()?, keys, bucket, &mut std::io::stdout()).await
+    run(cli, store, Clock::system(), Random::system()?, secrets, bucket, &mut std::io::stdout()).await
 }

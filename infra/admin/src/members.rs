@@ -152,8 +152,8 @@ fn linked(
     member: Member,
     base_url: &str,
 ) -> Result<(Member, String), CommandError> {
-    let keys = admin.credential_keys()?;
-    Ok(membership::create_link(tenant.organization, member, base_url, keys, &admin.random, admin.now))
+    let keys = admin.secrets.credential_keys()?;
+    Ok(membership::create_link(tenant.organization, member, base_url, &keys, &admin.random, admin.now))
 }
 
 fn organization_error(error: CommitError) -> OrganizationError {

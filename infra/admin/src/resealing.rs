@@ -10,7 +10,7 @@ use shared::id::Id;
 use shared::model::{Mode, Tenant};
 use shared::services::{accounts, second_factor};
 use shared::store::{CommitError, Paging, REGISTRY_SHARDS, StoreError, Transaction};
-use shared::token_encryption::DecryptionError;
+use shared::token_encryption::{DecryptionError, EncryptionKeys};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::Resealing;
@@ -32,7 +32,7 @@ pub(crate) struct Summary {
 /// A run over all organizations.
 struct Run<'a> {
     admin: &'a Admin,
-    arguments: &'a Resealing,
+    keys: EncryptionKeys,
     summary: Summary,
     /// The secrets that none of the keys decrypts.
     unreadable: Vec<String>,
@@ -40,8 +40,9 @@ struct Run<'a> {
 
 /// Encrypts the tokens of connected accounts and the secrets of second factors with the newest key.
 pub(crate) async fn reseal(admin: &Admin, arguments: &Resealing) -> Result<Summary, CommandError> {
+    let keys = admin.secrets.sealing_keys()?;
     let summary = Summary { preview: arguments.preview, ..Summary::default() };
-    let mut run = Run { admin, arguments, summary, unreadable: Vec::new() };
+    let mut run = Run { admin, keys, summary, unreadable: Vec::new() };
     for shard in 0..REGISTRY_SHARDS {
         let mut page = Paging { limit: 100, before: None };
         loop {
@@ -151,7 +152,7 @@ impl Run<'_> {
     }
 
     async fn find(&self, tenant: Tenant, stored: Stored) -> Result<Found, StoreError> {
-        let (store, random, keys) = (&self.admin.store, &self.admin.random, &self.arguments.sealing_keys);
+        let (store, random, keys) = (&self.admin.store, &self.admin.random, &self.keys);
         match stored {
             Stored::X => {
                 let Some(before) = store.find_x_connection(tenant).await? else { return Ok(Found::Nothing) };

@@ -5,9 +5,10 @@ use std::fmt;
 use serde::Serialize;
 use shared::providers::client::HttpClient;
 
-use crate::admin::CommandError;
+use crate::admin::{Admin, CommandError};
 use crate::cli::Smoke;
 use crate::output::table;
+use crate::secrets::ROLECALL_KEY;
 
 /// What the service must answer: the path, the status, and a part of the body. Every group of routes has one.
 const CHECKS: [(&str, u16, &str); 9] = [
@@ -36,10 +37,12 @@ pub(crate) struct Checked {
 pub(crate) struct Summary(Vec<Checked>);
 
 /// Sends the requests one after the other. Fails if an answer is wrong.
-pub(crate) async fn run(smoke: &Smoke) -> Result<Summary, CommandError> {
+pub(crate) async fn run(admin: &Admin, smoke: &Smoke) -> Result<Summary, CommandError> {
     let client = HttpClient::new().map_err(CommandError::Smoke)?;
     let mut checked = Vec::new();
-    let with_key = smoke.key.as_ref().map(|key| ("/api/v1/organization", 200, "\"plan\"", Some(key)));
+    // It counts against the quota of the key.
+    let key = admin.secrets.find_token(ROLECALL_KEY)?;
+    let with_key = key.as_ref().map(|key| ("/api/v1/organization", 200, "\"plan\"", Some(key)));
     for (path, status, part, key) in
         CHECKS.map(|(path, status, part)| (path, status, part, None)).into_iter().chain(with_key)
     {

@@ -32,7 +32,7 @@ use tests::engine;
 use tests::interceptor::{DynamoDbInterceptor, Fault};
 use tokio::net::TcpListener;
 
-use crate::{Cli, explain, run};
+use crate::{Cli, Secrets, explain, run};
 
 /// The key that authenticates credentials.
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -49,6 +49,20 @@ struct TestAdmin {
     now: Timestamp,
     random: Random,
     bucket: Option<Bucket>,
+    secrets: Secrets,
+}
+
+/// The variables of a machine on which all commands work.
+fn all_secrets() -> Secrets {
+    Secrets::read(|name| {
+        let value = match name {
+            "CREDENTIAL_KEYS" => KEY.to_owned(),
+            "SEALING_KEYS" => format!("k1:{}", "s".repeat(32)),
+            "ROLECALL_KEY" => return None,
+            name => format!("SECRET_{name}"),
+        };
+        Some(value)
+    })
 }
 
 impl TestAdmin {
@@ -60,7 +74,13 @@ impl TestAdmin {
             now: "2026-11-20T09:30:00.5Z".parse().unwrap(),
             random: Random::seeded(7),
             bucket: None,
+            secrets: all_secrets(),
         }
+    }
+
+    /// The same machine with another value of a variable.
+    fn with_secret(self, name: &'static str, value: &str) -> Self {
+        Self { secrets: self.secrets.with(name, value), ..self }
     }
 
     async fn new() -> Self {
@@ -79,10 +99,10 @@ impl TestAdmin {
         let cli = Cli::try_parse_from(std::iter::once("rolecall-admin".to_owned()).chain(words));
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());
-        let keys = cli.credential_keys(None).await?.or_else(|| MacKeys::parse(KEY).ok());
+        let secrets = cli.secrets(self.secrets.clone()).await?;
         let clock = Clock::from_fn(move || now);
         let (store, random, bucket) = (self.store.clone(), self.random.clone(), self.bucket.clone());
-        Box::pin(run(cli, store, clock, random, keys, bucket, &mut out)).await?;
+        Box::pin(run(cli, store, clock, random, secrets, bucket, &mut out)).await?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -542,18 +562,15 @@ async fn a_key_has_networks_and_can_be_rotated() {
 async fn without_the_service_s_key_no_credential_is_created() {
     let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan free").await;
-    let now = admin.now;
+    let admin = TestAdmin { secrets: Secrets::default(), ..admin };
     for line in [
         format!("key create {id} --name One"),
         format!(
             "member create {id} --name Ada --email ada@example.com --role owner --base-url https://a.example"
         ),
     ] {
-        let cli = Cli::parse_from(std::iter::once("rolecall-admin").chain(line.split(' ')));
-        let (clock, random) = (Clock::from_fn(move || now), admin.random.clone());
-        let result = run(cli, admin.store.clone(), clock, random, None, None, &mut Vec::new()).await;
         assert_eq!(
-            result.unwrap_err(),
+            admin.error(&line).await,
             "New API keys and links need the service's key: set CREDENTIAL_KEYS, or name its secret in Secrets \
              Manager with --credential-secret."
         );
@@ -562,21 +579,68 @@ async fn without_the_service_s_key_no_credential_is_created() {
 
 /// Other users of a machine see the arguments of its programs.
 #[tokio::test]
-async fn keys_come_from_the_environment_and_never_from_the_command_line() {
-    let create = ["rolecall-admin", "key", "create", "1", "--name", "One"];
-    let refused = Cli::try_parse_from(create.iter().chain(&["--credential-keys", KEY])).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnknownArgument);
-    let cli = Cli::parse_from(create);
-    assert!(cli.credential_keys(Some(KEY.to_owned())).await.unwrap().is_some());
-    for missing in [None, Some(String::new())] {
-        assert!(cli.credential_keys(missing).await.unwrap().is_none());
+async fn secrets_come_from_the_environment_and_never_from_the_command_line() {
+    let admin = TestAdmin::new().await;
+    let id = admin.organization("Acme --plan pro").await;
+    let commands = [
+        ("CREDENTIAL_KEYS", format!("key create {id} --name One"), "at least 32 characters"),
+        (
+            "CREDENTIAL_KEYS",
+            format!("member create {id} --name Jo --email jo@x.io --role owner --base-url http://x"),
+            "at least 32 characters",
+        ),
+        ("SEALING_KEYS", "reseal".to_owned(), "at least 32 random characters"),
+        ("SEALING_KEYS", format!("channel connect-x {id} --username a"), "at least 32 random characters"),
+        ("X_ACCESS_TOKEN", format!("channel connect-x {id} --username a"), "visible ASCII without spaces"),
+        ("X_REFRESH_TOKEN", format!("channel connect-x {id} --username a"), "visible ASCII without spaces"),
+        (
+            "SEALING_KEYS",
+            format!("channel connect-whatsapp {id} --phone-number-id 1"),
+            "at least 32 random characters",
+        ),
+        (
+            "WHATSAPP_TOKEN",
+            format!("channel connect-whatsapp {id} --phone-number-id 1"),
+            "visible ASCII without spaces",
+        ),
+    ];
+    for (name, command, reason) in &commands {
+        let with = |value: Option<&str>| {
+            let secrets = Secrets::read(|known| {
+                let value = if known == *name { value } else { Some(KEY) };
+                value.map(
+                    |value| if known == "SEALING_KEYS" { format!("1:{value}") } else { value.to_owned() },
+                )
+            });
+            let (dynamodb, store, random) =
+                (admin.dynamodb.clone(), admin.store.clone(), admin.random.clone());
+            TestAdmin { dynamodb, store, now: admin.now, random, bucket: None, secrets }
+        };
+        with(Some(KEY)).output(command).await;
+        let missing = with(None).error(command).await;
+        assert!(missing.contains(name), "{command}: {missing}");
+        let sentence = with(Some("a short")).error(command).await;
+        assert!(sentence.starts_with(&format!("The environment variable {name} has no usable value: ")));
+        assert!(sentence.contains(reason) && !sentence.contains("a short"), "{command}: {sentence}");
     }
-    let sentence = cli.credential_keys(Some("short".to_owned())).await.unwrap_err();
-    assert!(sentence.starts_with("The environment variable CREDENTIAL_KEYS has no keys: "), "{sentence}");
-    assert!(sentence.contains("32 characters") && !sentence.contains("short"), "{sentence}");
-    // A command that makes no credential does not need them.
-    let list = Cli::parse_from(["rolecall-admin", "organization", "list"]);
-    assert!(list.credential_keys(Some("short".to_owned())).await.unwrap().is_none());
+    // A command that needs no secret reads none.
+    TestAdmin { secrets: Secrets::default(), ..admin }.output("organization list").await;
+    let mut command = Cli::command();
+    command.build();
+    let mut commands = vec![command];
+    while let Some(command) = commands.pop() {
+        for argument in command.get_arguments() {
+            let variable =
+                argument.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let is_secret = ["KEY", "TOKEN"].iter().any(|word| variable.contains(word));
+            let words = argument.get_long().unwrap_or_default().split('-');
+            let names_secret = words.clone().any(|word| ["token", "keys"].contains(&word));
+            let is_key = argument.get_long() == Some("key");
+            let is_flag = !argument.get_action().takes_values();
+            assert!(is_flag || !(is_secret || names_secret || is_key), "{}: {argument}", command.get_name());
+        }
+        commands.extend(command.get_subcommands().cloned());
+    }
 }
 
 #[tokio::test]
@@ -605,11 +669,9 @@ async fn channels_are_connected_shown_and_disconnected_without_printing_tokens()
         [0, 1].map(|n| shown[n]["status"].as_str().unwrap().to_owned())
     };
     assert_eq!(statuses().await, ["disconnected", "disconnected"]);
-    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
-    let line =
-        format!("channel connect-x {id} --username @acme --access-token AAA --refresh-token RRR {keys}");
+    let line = format!("channel connect-x {id} --username @acme");
     assert_eq!(admin.output(&line).await, format!("Connected @acme as organization {id}'s x account.\n"));
-    let line = format!("channel connect-whatsapp {id} --phone-number-id 106540352242922 --token WWW {keys}");
+    let line = format!("channel connect-whatsapp {id} --phone-number-id 106540352242922");
     assert_eq!(admin.json(&line).await["account"], "106540352242922");
     assert_eq!(statuses().await, ["connected", "connected"]);
     let live = tenant(id, Mode::Live);
@@ -624,9 +686,9 @@ async fn channels_are_connected_shown_and_disconnected_without_printing_tokens()
         &whatsapp,
         &shared::token_encryption::EncryptionKeys::parse(&format!("k1:{}", "s".repeat(32))).unwrap(),
     );
-    assert_eq!(decrypted.unwrap().expose(), "WWW");
+    assert_eq!(decrypted.unwrap().expose(), "SECRET_WHATSAPP_TOKEN");
     let shown = admin.output(&format!("channel show {id}")).await;
-    assert!(!["AAA", "RRR", "WWW", "ssss"].iter().any(|secret| shown.contains(secret)), "{shown}");
+    assert!(!["SECRET", "ssss"].iter().any(|secret| shown.contains(secret)), "{shown}");
     let disconnected = admin.output(&format!("channel disconnect {id} x")).await;
     assert_eq!(disconnected, format!("Disconnected organization {id}'s x account.\n"));
     assert_eq!(statuses().await, ["disconnected", "connected"]);
@@ -785,7 +847,8 @@ async fn an_unwritable_output_is_an_error() {
     let cli = Cli::parse_from(["rolecall-admin", "organization", "list"]);
     let now = admin.now;
     let result =
-        run(cli, admin.store, Clock::from_fn(move || now), admin.random, None, None, &mut Full).await;
+        run(cli, admin.store, Clock::from_fn(move || now), admin.random, Secrets::default(), None, &mut Full)
+            .await;
     assert_eq!(
         result.unwrap_err(),
         "The command succeeded, but its output could not be written: no storage space."
@@ -835,8 +898,6 @@ fn invalid_usage_is_explained() {
         ("usage show 17 --days 0", "0 is not in 1..=3660"),
         ("channel connect-x 17 --username a-b", "letters, digits and underscores"),
         ("channel connect-whatsapp 17 --phone-number-id +1", "must be 1 to 20 digits"),
-        ("channel connect-x 17 --username a --access-token _x", "visible ASCII"),
-        ("channel connect-x 17 --username a --sealing-keys k:short", "at least 32 random characters"),
         ("channel disconnect 17 fax", "[possible values: x, whatsapp]"),
         (
             "member create 17 --name Jo --email jo --role owner --base-url http://x",
@@ -908,7 +969,8 @@ async fn the_table_and_the_endpoint_come_from_the_arguments() {
     let cli = Cli::parse_from(line);
     let (store, now) = (cli.store().await, admin.now);
     let result =
-        run(cli, store, Clock::from_fn(move || now), admin.random, None, None, &mut Vec::new()).await;
+        run(cli, store, Clock::from_fn(move || now), admin.random, Secrets::default(), None, &mut Vec::new())
+            .await;
     assert_eq!(
         result.unwrap_err(),
         "The table other does not exist; create it with `rolecall-admin table create`."

@@ -4,10 +4,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use shared::id::Id;
 use shared::model::TaskKind;
-use shared::secret::Secret;
 
 use super::tenant::OneMode;
-use super::values::{base_url, token};
+use super::values::base_url;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
@@ -174,9 +173,6 @@ pub(crate) struct Smoke {
     /// The service's base URL
     #[arg(value_name = "URL", value_parser = base_url)]
     pub(crate) url: String,
-    /// An API key with the scope organization:read, for one more request, which counts against its quota
-    #[arg(long, value_name = "KEY", env = "ROLECALL_KEY", hide_env_values = true, value_parser = token)]
-    pub(crate) key: Option<Secret>,
 }
 
 /// What a maintenance command reads, and how fast.

@@ -1,7 +1,5 @@
 //! The values of arguments.
 
-use shared::secret::Secret;
-
 pub(super) fn endpoint(argument: &str) -> Result<String, String> {
     let rest = argument.strip_prefix("http://").or_else(|| argument.strip_prefix("https://"));
     match rest {
@@ -12,11 +10,4 @@ pub(super) fn endpoint(argument: &str) -> Result<String, String> {
 
 pub(super) fn base_url(argument: &str) -> Result<String, String> {
     endpoint(argument.trim_end_matches('/'))
-}
-
-pub(super) fn token(argument: &str) -> Result<Secret, String> {
-    if argument.is_empty() || !argument.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("must be visible ASCII without spaces".to_owned());
-    }
-    Ok(Secret::new(argument))
 }

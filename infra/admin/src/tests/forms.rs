@@ -26,11 +26,8 @@ const NEWER: &str = "from_a_newer_release";
 async fn table() -> (TestApi, u64) {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
-    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
-    let account = "--username acme --access-token A --refresh-token R";
-    Box::pin(admin.output(&format!("channel connect-x 1 {account} {keys}"))).await;
-    let number = "--phone-number-id 1 --token T";
-    Box::pin(admin.output(&format!("channel connect-whatsapp 1 {number} {keys}"))).await;
+    Box::pin(admin.output("channel connect-x 1 --username acme")).await;
+    Box::pin(admin.output("channel connect-whatsapp 1 --phone-number-id 1")).await;
     let candidate = Box::pin(populate(&api, ACME)).await;
     let gone = Box::pin(admin.json("organization create Gone --plan free")).await["id"].clone();
     Box::pin(admin.output(&format!("organization suspend {gone}"))).await;

@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use serde_json::json;
 use shared::store::TaskPartition;
 
+use super::TestAdmin;
 use super::forms::kind;
-use super::{KEY, TestAdmin};
 use crate::Cli;
 
 fn text(text: &str) -> AttributeValue {
@@ -183,7 +183,7 @@ async fn a_deployment_that_answers_wrongly_is_noticed() {
     let url = api.environment.config.services.callback_url.clone().unwrap();
     let output = admin.output(&format!("smoke {url}")).await;
     assert_eq!(output.lines().count(), 10, "{output}");
-    let wrong = admin.error(&format!("smoke {url} --key wrong")).await;
+    let wrong = admin.with_secret("ROLECALL_KEY", "wrong").error(&format!("smoke {url}")).await;
     assert_eq!(
         wrong,
         "The deployment does not answer as it should. /api/v1/organization: The status is 401, not 200."
@@ -216,7 +216,6 @@ fn the_commands_of_the_runbook_are_valid() {
             let line = line.split([';', '>', '|']).next().unwrap();
             // The documents set environment variables before.
             let line = line
-                .replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"))
                 .replace("member create", "member create --base-url $BASE_URL")
                 .replace("organization export", "organization export --base-url $BASE_URL")
                 .replace("$BASE_URL", "https://api.example.com")

@@ -20,7 +20,7 @@ use shared::model::{
 use shared::providers::bucket::Bucket;
 use shared::store::{AnsweredQuestion, Confirmation, Confirmed, KINDS, Transaction};
 
-use super::TestAdmin;
+use super::{TestAdmin, all_secrets};
 
 /// The identifiers of the demo organizations.
 const ACME_ID: u64 = 1;
@@ -35,6 +35,7 @@ impl TestAdmin {
             now: api.environment.clock.now(),
             random: api.environment.random.clone(),
             bucket: api.environment.providers.resumes().cloned(),
+            secrets: all_secrets(),
         }
     }
 }
@@ -222,10 +223,7 @@ fn others<V: Debug>(items: &BTreeMap<(String, String), HashMap<String, V>>) -> V
 async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_nothing() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
-    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
-    admin
-        .output(&format!("channel connect-x 1 --username acme --access-token A --refresh-token R {keys}"))
-        .await;
+    admin.output("channel connect-x 1 --username acme").await;
     Box::pin(populate(&api, ACME)).await;
     Box::pin(populate(&api, GLOBEX)).await;
     for demo in [ACME, GLOBEX] {
@@ -517,9 +515,7 @@ async fn a_replay_erases_whoever_a_restored_backup_has_brought_back() {
 async fn an_organization_is_exported_line_by_line_without_secrets() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
-    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
-    let secrets = "--access-token SecretAccess --refresh-token SecretRefresh";
-    admin.output(&format!("channel connect-x 1 --username acme {secrets} {keys}")).await;
+    admin.output("channel connect-x 1 --username acme").await;
     let candidate = Box::pin(populate(&api, ACME)).await;
     Box::pin(populate(&api, GLOBEX)).await;
     let text = admin.output(&format!("organization export 1 --base-url {BASE_URL}")).await;
@@ -566,7 +562,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     assert_eq!(counts, expected);
     let person = admin.output(&format!("person export 1 --id {candidate}")).await;
     assert_eq!(exported, serde_json::from_str(&person).ok());
-    for secret in ["SecretAccess", "SecretRefresh", "\"hash\"", "$argon2", "\"family\""] {
+    for secret in ["SECRET_X_ACCESS_TOKEN", "SECRET_X_REFRESH_TOKEN", "\"hash\"", "$argon2", "\"family\""] {
         assert!(!text.contains(secret), "{secret}");
     }
     assert!(

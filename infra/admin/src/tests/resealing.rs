@@ -73,12 +73,12 @@ fn expected(access: &str) -> Vec<String> {
 #[tokio::test]
 async fn secrets_are_encrypted_again_by_runs_that_are_interrupted() {
     let api = TestApi::new().await;
-    let admin = TestAdmin::of(&api);
+    let admin = TestAdmin::of(&api).with_secret("SEALING_KEYS", &format!("{NEW},{OLD}"));
     for demo in [ACME, GLOBEX] {
         populate(&api, demo).await;
     }
     let both = keys(&format!("{NEW},{OLD}"));
-    let command = format!("reseal --sealing-keys {NEW},{OLD}");
+    let command = "reseal";
     let before = api.stored_items().await;
     let preview = admin.output(&format!("{command} --preview")).await;
     assert_eq!(
@@ -96,7 +96,7 @@ async fn secrets_are_encrypted_again_by_runs_that_are_interrupted() {
             (is_write && writes.fetch_add(1, Ordering::Relaxed) > 0).then_some(Fault::Conflict)
         });
         runs += 1;
-        match admin.run(&command).await {
+        match admin.run(command).await {
             Ok(text) => break text,
             Err(sentence) => assert!(runs < 10, "{sentence}"),
         }
@@ -112,7 +112,7 @@ async fn secrets_are_encrypted_again_by_runs_that_are_interrupted() {
     let after = api.stored_items().await;
     let changed: BTreeMap<_, _> = after.iter().filter(|(key, item)| before.get(*key) != Some(item)).collect();
     assert_eq!((changed.len(), before.len()), (6, after.len()));
-    assert_eq!(admin.json(&command).await["current"], 6);
+    assert_eq!(admin.json(command).await["current"], 6);
     assert!(api.stored_items().await == after, "a repeated run writes nothing");
     assert_eq!(secrets(&api, ACME, &both).await.1, expected("access"));
 }
@@ -120,7 +120,7 @@ async fn secrets_are_encrypted_again_by_runs_that_are_interrupted() {
 #[tokio::test]
 async fn a_change_during_a_run_is_not_lost() {
     let api = TestApi::new().await;
-    let admin = TestAdmin::of(&api);
+    let admin = TestAdmin::of(&api).with_secret("SEALING_KEYS", &format!("{NEW},{OLD}"));
     populate(&api, ACME).await;
     let (acme, old) = (tenant(ACME, Mode::Live), keys(OLD));
     // The functions renew the account's tokens between the command's read and its write.
@@ -134,7 +134,7 @@ async fn a_change_during_a_run_is_not_lost() {
         transaction.replace_x_connection(&before, &after).unwrap();
         store.commit(transaction).await.unwrap();
     });
-    admin.output(&format!("reseal --sealing-keys {NEW},{OLD}")).await;
+    admin.output("reseal").await;
     let (ids, plain) = secrets(&api, ACME, &keys(NEW)).await;
     assert_eq!((ids, plain), (vec!["2".to_owned(); 4], expected("renewed")));
 }
@@ -142,7 +142,7 @@ async fn a_change_during_a_run_is_not_lost() {
 #[tokio::test]
 async fn secrets_without_a_key_are_named_and_all_others_are_encrypted_again() {
     let api = TestApi::new().await;
-    let admin = TestAdmin::of(&api);
+    let admin = TestAdmin::of(&api).with_secret("SEALING_KEYS", &format!("{NEW},{OLD}"));
     populate(&api, ACME).await;
     let (globex, random) = (tenant(GLOBEX, Mode::Live), &api.environment.random);
     let lost = keys("0:a-key-that-somebody-has-lost-long-ago");
@@ -151,7 +151,7 @@ async fn secrets_without_a_key_are_named_and_all_others_are_encrypted_again() {
     transaction.put_x_connection(&x).unwrap();
     api.store().commit(transaction).await.unwrap();
     for run in ["the first run", "a repeated run"] {
-        let sentence = admin.error(&format!("reseal --sealing-keys {NEW},{OLD}")).await;
+        let sentence = admin.error("reseal").await;
         let expected = "None of the keys decrypts these secrets; all others are done: the X account of 2#live (the token \
                         was encrypted with a key that is not configured).";
         assert_eq!(sentence, expected, "{run}");
