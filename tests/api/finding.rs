@@ -619,8 +619,9 @@ async fn the_largest_change_fits_in_one_transaction() {
         assert_eq!(words, 30.min(42 - tags));
         api.patch(&format!("{CANDIDATES}/{id}"), person('w', tags)).await.expect(200);
         // Beside words and tags: the record, the list entry, the touchpoint, the change in the outbox, and two items each
-        // for e-mail address, phone number, source and external id; and the entry of the Gmail mailbox.
-        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 13);
+        // for e-mail address, phone number, source and external id; the entry of the Gmail mailbox; and the trace of the
+        // former address.
+        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 14);
         api.patch(&format!("{CANDIDATES}/{id}"), json!({ "email": "free@x.yz", "external_id": null }))
             .await
             .expect(200);
