@@ -5,8 +5,9 @@ use std::fmt;
 use serde::Serialize;
 use shared::clock::Timestamp;
 use shared::id::Id;
-use shared::model::Tenant;
+use shared::model::{AuditActorKind, AuditActorTerm, Tenant};
 use shared::services::membership;
+use shared::services::webhooks::disable_endpoints_of;
 use shared::store::Paging;
 
 use crate::admin::{Admin, CommandError};
@@ -52,10 +53,14 @@ pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Apps, CommandE
     }
 }
 
+/// Disconnects an application, and disables the webhook endpoints whose URLs it has chosen.
 pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<Revoked, CommandError> {
     let grant = admin.store.find_grant(tenant, id).await?.ok_or(CommandError::NoSuchApp)?;
     let revoked = membership::revoke_grant(&admin.store, tenant, grant, admin.now);
     revoked.await.map_err(CommandError::of_commit)?;
+    let chooser = AuditActorTerm { kind: AuditActorKind::App, id: Some(id) };
+    let disabled = disable_endpoints_of(&admin.store, tenant, chooser, |_| false, admin.now);
+    disabled.await.map_err(CommandError::of_commit)?;
     Ok(Revoked { id })
 }
 

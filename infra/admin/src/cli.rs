@@ -428,6 +428,8 @@ Example:
         overlap_hours: u32,
     },
     /// Revoke a key, effective with the next request
+    ///
+    /// The webhook endpoints are disabled whose URL the key has chosen.
     #[command(after_help = "\
 Example:
   rolecall-admin key revoke 243619432448124 243619436539905")]

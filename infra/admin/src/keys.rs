@@ -7,7 +7,8 @@ use serde::Serialize;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::{Timestamp, later};
 use shared::id::Id;
-use shared::model::{Day, Scope, Scopes, Tenant};
+use shared::model::{AuditActorKind, AuditActorTerm, Day, Scope, Scopes, Tenant};
+use shared::services::webhooks::disable_endpoints_of;
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::admin::{Admin, CommandError, ID_ATTEMPTS};
@@ -126,8 +127,12 @@ pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Summaries, Org
     Ok(Summaries(keys))
 }
 
-pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<RevokedKey, OrganizationError> {
+/// Revokes a key, and disables the webhook endpoints whose URLs it has chosen.
+pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<RevokedKey, CommandError> {
     let key = admin.store.revoke_api_key(tenant, id, admin.now).await?;
+    let chooser = AuditActorTerm { kind: AuditActorKind::ApiKey, id: Some(id) };
+    let disabled = disable_endpoints_of(&admin.store, tenant, chooser, |_| false, admin.now);
+    disabled.await.map_err(CommandError::of_commit)?;
     Ok(RevokedKey { id: key.id, name: key.name, revoked_at: key.revoked_at })
 }
 

@@ -215,9 +215,12 @@ impl PageRequest {
     ) -> Result<Reply<Html>, Error> {
         self.context.identify(AuditActor::member(member.id));
         let (context, tenant) = (&self.context, Tenant { organization, mode: Mode::Live });
-        let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty()
-            || member.role == MemberRole::Owner
-                && !context.store().list_owners_notices(organization, member.id).await?.is_empty();
+        let own = context.store().list_notices(organization, member.id).await?;
+        let for_owners = match member.role {
+            MemberRole::Owner => context.store().list_owners_notices(organization, member.id).await?,
+            MemberRole::Member => Vec::new(),
+        };
+        let has_notices = !own.is_empty() || !for_owners.is_empty();
         let known = self.known_browser(organization, &member.email);
         let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);

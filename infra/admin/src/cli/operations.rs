@@ -158,6 +158,8 @@ pub(crate) enum AppCommand {
         tenant: OneMode,
     },
     /// Disconnect an application, effective with its next request
+    ///
+    /// The webhook endpoints are disabled whose URL the application has chosen.
     Revoke {
         #[command(flatten)]
         tenant: OneMode,

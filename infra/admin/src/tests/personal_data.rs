@@ -15,7 +15,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, HoldReason, LegalHold, Member, MemberRole, Mode, ResumeFile, Slug, Tenant,
+    Actor, ActorKind, EndpointStatus, HoldReason, LegalHold, Member, MemberRole, Mode, ResumeFile, Slug,
+    Tenant,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{AnsweredQuestion, Confirmation, Confirmed, KINDS, Transaction};
@@ -217,6 +218,21 @@ fn is_of<V: Debug>(organization: u64, (pk, sk): &(String, String), item: &HashMa
 fn others<V: Debug>(items: &BTreeMap<(String, String), HashMap<String, V>>) -> Vec<(String, String)> {
     let others = items.iter().filter(|(key, item)| !is_of(ACME_ID, key, item));
     others.map(|(key, _)| key.clone()).collect()
+}
+
+#[tokio::test]
+async fn the_endpoints_of_a_revoked_key_are_disabled() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let add = json!({ "url": "https://hooks.example.com/rolecall" });
+    let added = api.post("/api/v1/webhook_endpoints", add).await.expect(201).body;
+    let found = async || {
+        let id = added["id"].as_u64().and_then(Id::new).unwrap();
+        api.store().find_webhook_endpoint(tenant(ACME, Mode::Live), id).await.unwrap().unwrap()
+    };
+    assert_eq!(found().await.status(), EndpointStatus::Enabled);
+    admin.output(&format!("key revoke {ACME_ID} {}", added["created_by"]["id"])).await;
+    assert_eq!(found().await.status(), EndpointStatus::Disabled);
 }
 
 #[tokio::test]
