@@ -273,6 +273,7 @@ class Hook(unittest.TestCase):
         result = {"Payload": io.BytesIO(json.dumps(answer).encode()), **({"FunctionError": "Unhandled"} if error else {})}
         client.invoke.return_value = result
         clients = {"codedeploy": codedeploy, "lambda": client}
+        client.exceptions.TooManyRequestsException = KeyError
         with mock.patch.object(self.module["boto3"], "client", clients.get), mock.patch("builtins.print"):
             try:
                 self.module["handle"]({"DeploymentId": "d-1", "LifecycleEventHookExecutionId": "e-1"}, None)
@@ -303,6 +304,51 @@ class Hook(unittest.TestCase):
             (None, {}, False),
         ]:
             self.assertEqual(self.status(function, answer, error)[0], "Failed", (function, answer))
+
+    def repeated(self, attempt):
+        """Returns the status, the seconds of waiting and the event of the next run, if the new version is throttled."""
+
+        class Throttled(Exception):
+            pass
+
+        codedeploy, client, waited = mock.Mock(), mock.Mock(), []
+        client.exceptions.TooManyRequestsException = Throttled
+        client.invoke.side_effect = lambda **call: None if "InvocationType" in call else throttle()
+
+        def throttle():
+            raise Throttled
+
+        codedeploy.list_deployment_targets.return_value = {"targetIds": ["t"]}
+        info = {"functionName": "rolecall-RolesFunction-1", "targetVersion": "8"}
+        codedeploy.batch_get_deployment_targets.return_value = {"deploymentTargets": [{"lambdaTarget": {"lambdaFunctionInfo": info}}]}
+        event = {"DeploymentId": "d-1", "LifecycleEventHookExecutionId": "e-1", **({"Attempt": attempt} if attempt else {})}
+        context = mock.Mock(function_name="CodeDeployHook_rolecall")
+        clients = {"codedeploy": codedeploy, "lambda": client}
+        with (
+            mock.patch.object(self.module["boto3"], "client", clients.get),
+            mock.patch.object(self.module["time"], "sleep", waited.append),
+            mock.patch.object(self.module["random"], "uniform", lambda least, most: (least, most)),
+        ):
+            self.module["handle"](event, context)
+        statuses = [call.kwargs["status"] for call in codedeploy.put_lifecycle_event_hook_execution_status.call_args_list]
+        again = [call.kwargs for call in client.invoke.call_args_list if "InvocationType" in call.kwargs]
+        for call in again:
+            self.assertEqual((call["FunctionName"], call["InvocationType"]), ("CodeDeployHook_rolecall", "Event"))
+        return statuses, waited, [json.loads(call["Payload"]) for call in again]
+
+    def test_a_throttled_hook_makes_room_and_runs_again(self):
+        attempt, most = 0, []
+        while True:
+            statuses, waited, again = self.repeated(attempt)
+            if not again:
+                break
+            self.assertEqual((statuses, again), ([], [{"DeploymentId": "d-1", "LifecycleEventHookExecutionId": "e-1", "Attempt": attempt + 1}]))
+            attempt = again[0]["Attempt"]
+            most += waited
+        self.assertEqual((statuses, waited), (["Failed"], []))
+        self.assertEqual(most, [(0, 2), (0, 4), (0, 8)] + [(0, 10)] * (attempt - 3), "a random part of a time that doubles")
+        self.assertLess(attempt + 1, 16, "Lambda ends a function that has invoked itself this often")
+        self.assertLess(10, check.read("infra/shift.yaml")["Resources"]["Hook"]["Properties"]["Timeout"])
 
 
 if __name__ == "__main__":
