@@ -5,17 +5,21 @@ SAM's translator runs on this machine. It says what SAM makes of the template, n
 
 import collections
 import copy
+import functools
 import json
 import logging
 import tomllib
 from unittest import mock
 
 import boto3
+from cfnlint.api import lint
+from cfnlint.config import ManualArgs
 from samcli.yamlhelper import yaml_parse
 from samtranslator.open_api import open_api
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
+import published
 from longest import FUNCTION, KINDS, ROOT, SUFFIX, VARIABLE, Longest, Unbounded
 
 logging.disable(logging.WARNING)
@@ -39,6 +43,7 @@ MAX_NAME = {
     ("AWS::Logs::LogGroup", "LogGroupName"): 512,
     ("AWS::Logs::QueryDefinition", "Name"): 255,
     ("AWS::SecretsManager::Secret", "Description"): 2048,
+    ("AWS::SecretsManager::Secret", "Name"): 512,
 }
 
 
@@ -61,6 +66,13 @@ def translated(template, parameters):
     # It copies the API's whole document for every route, which takes most of the time. The document is only used here.
     with mock.patch.object(open_api, "_deepcopy", lambda document: document):
         return Translator({}, Parser(), boto_session=session).translate(template, parameters)
+
+
+def linted(template):
+    """Returns what cfn-lint finds in a translated template, as (rule, message). It no longer translates templates itself."""
+    # Paths of nested stacks that `sam deploy` uploads, parameters of SAM's transformation, and the stream of no table.
+    config = ManualArgs(ignore_checks=["W3002", "W2001", "W1030"], regions=["us-east-1"])
+    return sorted({(match.rule.id, match.message) for match in lint(json.dumps(template), config=config)})
 
 
 def references(node, local=frozenset()):
@@ -204,6 +216,8 @@ def problems(template, load, longest=None):
         if resource["Type"] != "AWS::CloudFormation::Stack":
             continue
         nested, inside = load(resource["Properties"]["TemplateURL"])
+        if "Transform" in nested:
+            yield f"{name} has a macro, which needs CAPABILITY_AUTO_EXPAND"
         outputs[name] = set(nested.get("Outputs", {}))
         given, known = set(resource["Properties"].get("Parameters", {})), nested.get("Parameters", {})
         needed = {parameter for parameter, value in known.items() if "Default" not in value}
@@ -216,6 +230,8 @@ def problems(template, load, longest=None):
     if names := circle(template["Resources"]):
         yield f"these resources depend on each other in a circle: {' -> '.join(names)}"
     yield from limits(template, longest)
+    for judge in (published.permissions, published.functions, published.retained, published.values):
+        yield from judge(template)
 
 
 def loader(folder):
@@ -223,9 +239,15 @@ def loader(folder):
 
     def load(path):
         file = folder / path
-        return yaml_parse(file.read_text()), loader(file.parent)
+        return parsed(file), loader(file.parent)
 
     return load
+
+
+@functools.cache
+def parsed(file):
+    """Reads a nested stack's template, once."""
+    return yaml_parse(file.read_text())
 
 
 def versions(template, parameters):
@@ -249,6 +271,8 @@ def environments():
 def main():
     """Prints the counts of the translated template, and of each kind of size the one that is closest to its limit."""
     template = translated(read("template.yaml"), dict(environments())["prod"])
+    least, added = published.added_references(template)
+    print(f"dynamic references: {least}, and", ", ".join(f"{count} with {option}" for option, count in added.items()))
     kinds = collections.Counter(resource["Type"] for resource in template["Resources"].values())
     print("resources:", ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
     closest = {}

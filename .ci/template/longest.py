@@ -64,7 +64,7 @@ KINDS = {
         f"https://sqs.{REGION}.{max(SUFFIXES, key=len)}/{ACCOUNT}/{'x' * 80}",
         {"Arn": arn("sqs", "x" * 80), "QueueName": "x" * 80, "QueueUrl": "x" * 160},
     ),
-    "AWS::SecretsManager::Secret": (arn("secretsmanager", "secret:" + "x" * 64), {}),
+    "AWS::SecretsManager::Secret": (arn("secretsmanager", "secret:" + "x" * 80), {}),
     "AWS::WAFv2::WebACL": ("x" * 128, {"Arn": arn("wafv2", f"global/webacl/{'x' * 128}/{UUID}"), "Id": UUID}),
 }
 
@@ -107,6 +107,9 @@ class Longest:
                 return self.substituted(*(argument if isinstance(argument, list) else (argument, {})))
             if function == "Fn::If":
                 return max(map(self.whole, argument[1:]), key=lambda value: len(json.dumps(value)) if value is not None else -1)
+            if function == "Fn::Select" and "Fn::Split" in argument[1]:
+                separator, text = argument[1]["Fn::Split"]
+                return self.text(text).split(separator)[argument[0]]
             if function == "Fn::Join":
                 return argument[0].join(map(self.text, argument[1]))
             if function.startswith("Fn::"):

@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 import check
+import published
 from longest import DEPLOY
 
 sys.path.append(str(check.ROOT / ".ci/runtime"))
@@ -18,6 +19,8 @@ sys.path.append(str(check.ROOT / ".ci/runtime"))
 import sam  # noqa: E402
 
 TEMPLATE = check.read("template.yaml")
+STACKS = {path.name: check.read(f"infra/{path.name}") for path in sorted((check.ROOT / "infra").glob("*.yaml"))}
+ROLE = STACKS.pop("deployment_role.yaml")
 PROD = check.translated(TEMPLATE, {"Environment": "prod"})
 
 
@@ -147,7 +150,10 @@ class Environments(unittest.TestCase):
     def test_the_deployment_role(self):
         template = check.read("infra/deployment_role.yaml")
         self.assertEqual(list(check.problems(template, check.loader(check.ROOT / "infra"))), [])
-        self.assertEqual(template["Parameters"]["StackName"]["MaxLength"], DEPLOY.LONGEST_NAME)
+        name = template["Parameters"]["StackName"]
+        self.assertEqual(name["MaxLength"], DEPLOY.LONGEST_NAME)
+        for settings in DEPLOY.environments().values():
+            self.assertRegex(settings["stack_name"], name["AllowedPattern"])
 
     def test_every_function_has_the_boundary(self):
         for name, resource in TEMPLATE["Resources"].items():
@@ -187,6 +193,146 @@ class Environments(unittest.TestCase):
         self.assertEqual(PROD["Rules"], TEMPLATE["Rules"], "SAM keeps it")
 
 
+class Linted(unittest.TestCase):
+    """cfn-lint knows the values of properties, and sees what SAM makes of the template."""
+
+    def test_the_templates(self):
+        templates = [check.translated(TEMPLATE, parameters) for _, parameters in check.environments()]
+        for template in {json.dumps(template, sort_keys=True): template for template in templates}.values():
+            self.assertEqual(check.linted(template), [])
+
+    def test_faults(self):
+        template = {**TEMPLATE, "Resources": {"TasksFunction": copy.deepcopy(TEMPLATE["Resources"]["TasksFunction"])}}
+        properties = template["Resources"]["TasksFunction"]["Properties"]
+        properties["LoggingConfig"]["SystemLogLevel"] = "WARNING"
+        properties["Events"]["Written"]["Properties"]["StartingPosition"] = "NEWEST"
+        properties.update(Timeout=1000, MemorySize=100)
+        properties["Policies"][-1]["Statement"][0]["Action"].append("dynamodb:GetItemz")
+        found = {rule for rule, _ in check.linted(check.translated(template, {"Environment": "prod"}))}
+        self.assertLessEqual({"E3030", "E3031", "E3717", "E3034", "W3037"}, found)
+
+
+class Published(unittest.TestCase):
+    """What AWS has published about permissions, quotas and its services."""
+
+    def check(self, judge, before, faults):
+        """Checks that nothing is found before, and each fault after its change."""
+        self.assertEqual(list(judge(*before)), [])
+        for expected, fault in faults.items():
+            with self.subTest(expected):
+                changed = copy.deepcopy(before)
+                fault(*changed)
+                self.assertTrue([problem for problem in judge(*changed) if expected in problem], list(judge(*changed)))
+
+    def test_the_deployment_role_may_do_what_cloudformation_does(self):
+        def statement(action):
+            def change(role, _):
+                for _, one in published.statements(role):
+                    one["Action"] = [each for each in published.listed(one["Action"]) if each != action]
+
+            return change
+
+        def limit(action):
+            def change(role, _):
+                for _, one in published.statements(role):
+                    if action in published.listed(one["Action"]):
+                        one["Resource"] = "arn"
+
+            return change
+
+        needed = [
+            "kms:ListResourceTags", "kms:DisableKey", "kms:ScheduleKeyDeletion", "kms:ListAliases", "kms:RevokeGrant",
+            "iam:CreateServiceLinkedRole", "iam:UpdateRole", "iam:UpdateRoleDescription", "iam:UntagRole",
+            "iam:ListEntitiesForPolicy", "cloudwatch:ListTagsForResource", "cloudwatch:UntagResource", "backup-storage:Mount*",
+            "kms:RetireGrant", "acm:ListTagsForCertificate", "acm:UpdateCertificateOptions", "budgets:TagResource",
+        ]  # fmt: skip
+        faults = {f"needs {action.replace('*', '')}": statement(action) for action in needed}
+        for action in ["codedeploy:StopDeployment", "logs:PutIndexPolicy", "logs:DescribeIndexPolicies", "cloudfront:CreateDistribution"]:
+            faults[f"needs {action}, which knows no resource"] = limit(action)
+        self.check(published.lacking, (ROLE, [PROD, *STACKS.values()]), faults)
+
+    def test_permissions(self):
+        def resource(template, name, resource):
+            for owner, one in published.statements(template):
+                if name in published.listed(one["Action"]):
+                    one["Resource"] = resource
+
+        self.check(
+            published.permissions,
+            (STACKS["shift.yaml"],),
+            {"limits codedeploy:ListDeploymentTargets": lambda t: resource(t, "codedeploy:ListDeploymentTargets", "arn")},
+        )
+
+    def test_dynamic_references(self):
+        least, added = published.added_references(PROD)
+        self.assertLessEqual(least, published.MAX_REFERENCES)
+        everything = {key: value for parameters in published.OPTIONS.values() for key, value in parameters.items()}
+        counted = published.dynamic_references(PROD, everything)
+        self.assertEqual(counted, least + sum(added.values()) - added["OriginSecretArn"], "the edge's secret replaces the other")
+        text = (check.ROOT / "infra/README.md").read_text()
+        rows = {option: int(count) for option, count in re.findall(r"^\| `(\w+)` \| (\d+) \|$", text, re.MULTILINE)}
+        self.assertEqual({option: rows.get(option) for option in added}, added)
+        self.assertIn(f"CloudFormation's {published.MAX_REFERENCES} dynamic references", text)
+        self.assertIn(f"The template has {least}.", " ".join(text.split()))
+        changed = copy.deepcopy(PROD)
+        changed["Resources"]["RolesFunction"]["Properties"]["Environment"]["Variables"]["ORIGIN_SECRETS"] = ""
+        self.assertNotEqual(published.added_references(changed)[1], added)
+
+    def test_partitions(self):
+        def logs(text):
+            return lambda template: template["Resources"]["RolesLogs"]["Properties"].update(KmsKeyId=text)
+
+        for template in [*STACKS.values(), ROLE]:
+            self.assertEqual(list(published.partitions(template)), [])
+        faults = {"arn:aws:kms": logs("arn:aws:kms:x"), "s3.amazonaws.com": logs({"Fn::Sub": "https://${Resumes}.s3.amazonaws.com"})}
+        self.check(published.partitions, (TEMPLATE,), faults)
+
+    def test_the_edge(self):
+        def distribution(template):
+            return template["Resources"]["Distribution"]["Properties"]["DistributionConfig"]
+
+        def rule(template, place):
+            return template["Resources"]["Firewall"]["Properties"]["Rules"][place]
+
+        def rate(template, place):
+            return rule(template, place)["Statement"]["RateBasedStatement"]
+
+        faults = {
+            "keeps errors 404": lambda t, _: distribution(t)["CustomErrorResponses"].pop(2),
+            "keeps errors 503": lambda t, _: distribution(t)["CustomErrorResponses"][9].update(ErrorCachingMinTTL=10),
+            "does not limit /api/v1/roles by ClientRequestsPerAddress alone": lambda t, _: rate(t, 0).pop("ScopeDownStatement"),
+            "does not limit /dashboard/sign-in by PageRequestsPerAddress": lambda t, _: rate(t, 0).update(Limit=100),
+            "does not limit /new by ClientRequestsPerAddress": lambda _, paths: paths.append("/new"),
+            "answers without a body": lambda t, _: rule(t, 1)["Action"].update(Block={}),
+        }
+        self.check(published.edge, (STACKS["edge.yaml"], [path for path in routes()]), faults)
+        self.assertGreater(len(routes()), 100)
+
+
+class Documented(unittest.TestCase):
+    """infra/README.md has what a new account sees and pays."""
+
+    def test_the_first_night(self):
+        expecting = {
+            name
+            for template in STACKS.values()
+            for name, properties in published.of_kind(template, "AWS::CloudWatch::Alarm")
+            if properties["TreatMissingData"] == "breaching"
+        }
+        paragraph = re.search(r"\*\*The first night\.\*\*.*?\n\n", self.text(), re.DOTALL)[0]
+        self.assertEqual(set(re.findall(r"`(\w+)`", paragraph)), expecting)
+
+    def test_what_costs(self):
+        for start, kind in [("secrets", "AWS::SecretsManager::Secret"), ("the key in KMS", "AWS::KMS::Key")]:
+            number = sum(resource["Type"] == kind and "Condition" not in resource for resource in TEMPLATE["Resources"].values())
+            self.assertRegex(self.text(), rf"(?m)^\| {start}, at [^|]*\| {number} \|")
+        rules = STACKS["edge.yaml"]["Resources"]["Firewall"]["Properties"]["Rules"]
+        self.assertIn(f"WAF adds ${5 + len(rules)} ", self.text())
+
+    def text(self):
+        return (check.ROOT / "infra/README.md").read_text()
+
+
 class Faults(unittest.TestCase):
     """Planted faults are found."""
 
@@ -204,6 +350,12 @@ class Faults(unittest.TestCase):
 
         def logs(template):
             return template["Resources"]["RolesLogs"]["Properties"]
+
+        def schedule(template, name, text):
+            template["Resources"][name]["Properties"]["ScheduleExpression"] = text
+
+        def statement(template, name, place):
+            return template["Resources"][name]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"][place]
 
         faults = {
             "NoSuch is not a resource or a parameter": lambda t: logs(t).update(RetentionInDays={"Ref": "NoSuch"}),
@@ -224,7 +376,9 @@ class Faults(unittest.TestCase):
             ),
             "bytes of the template are more than 1000000": lambda t: t["Resources"]["Table"].update(Metadata={"x": "x" * 1_000_000}),
             "managed policies of RolesFunctionRole are more than 10": lambda t: role(t).update(ManagedPolicyArns=["arn"] * 11),
-            "bytes of inline policies of RolesFunctionRole": lambda t: role(t).update(Policies=[{"PolicyDocument": "x" * 11_000}]),
+            "bytes of inline policies of RolesFunctionRole": lambda t: role(t).update(
+                Policies=[{"PolicyDocument": {"Statement": [], "Id": "x" * 11_000}}]
+            ),
             "routes of Api are more than 210": lambda t: t["Resources"]["Api"]["Properties"]["Body"]["paths"].update(
                 {f"/{i}": {"get": {}} for i in range(100)}
             ),
@@ -240,7 +394,7 @@ class Faults(unittest.TestCase):
             ]["Variables"].update({f"NAME{i}": {"Ref": "CallCountries"} for i in range(3)}),
             "bytes of the policy of FunctionBoundary are more than 6144": lambda t: t["Resources"]["FunctionBoundary"][
                 "Properties"
-            ].update(PolicyDocument=[{"Fn::GetAtt": ["Table", "Arn"]}] * 20),
+            ].update(PolicyDocument={"Statement": [], "Id": [{"Fn::GetAtt": ["Table", "Arn"]}] * 20}),
             "characters of the BackupVaultName of Vault": lambda t: t["Resources"].update(
                 Vault={"Type": "AWS::Backup::BackupVault", "Properties": {"BackupVaultName": {"Fn::Sub": "${AWS::StackName}" * 3}}}
             ),
@@ -248,12 +402,39 @@ class Faults(unittest.TestCase):
                 LongerThanTheLongestOfTheOthersRole=t["Resources"]["RolesFunctionRole"]
             ),
             "the parameter BaseUrl has no MaxLength": lambda t: t["Parameters"]["BaseUrl"].pop("MaxLength"),
+            "the import warns of a server without a URL": lambda t: t["Resources"]["Api"]["Properties"].update(FailOnWarnings=True),
+            "TasksFunctionEveryMinute: 'minutes' is not one of": lambda t: schedule(t, "TasksFunctionEveryMinute", "rate(1 minutes)"),
+            "UsageResetFunctionMidnight: '0' is not of length 6": lambda t: schedule(t, "UsageResetFunctionMidnight", "cron(0 0 * * ?)"),
+            "CodeDeploy has no configuration Canary10Percent4Minutes": lambda t: t["Resources"]["RolesFunctionDeploymentGroup"][
+                "Properties"
+            ].update(DeploymentConfigName={"Fn::If": ["IsDev", {"Fn::Sub": ["x", {"ConfigName": "AllAtOnce"}]}, "Canary10Percent4Minutes"]}),
+            "Api: / has no method fetch": lambda t: t["Resources"]["Api"]["Properties"]["Body"]["paths"]["/"].update(fetch={}),
+            "Table is left after a creation that failed": lambda t: t["Resources"]["Table"].update(DeletionPolicy="Retain"),
+            "the name of the secret SealingKey does not begin": lambda t: t["Resources"]["SealingKey"]["Properties"].pop("Name"),
+            "the key DataKey has no tag": lambda t: t["Resources"]["DataKey"]["Properties"].pop("Tags"),
+            "the variables of DocsFunction are not encrypted": lambda t: t["Resources"]["DocsFunction"]["Properties"].pop("KmsKeyArn"),
+            "RolesFunctionRole allows dynamodb:Query without a key": lambda t: statement(t, "RolesFunctionRole", 1)["Condition"].pop("Null"),
+            "TableEncryption allows the use of the key without": lambda t: t["Resources"]["TableEncryption"]["Properties"][
+                "PolicyDocument"
+            ]["Statement"][0].pop("Condition"),
+            "allows s3:PutObject outside of a folder": lambda t: statement(t, "TasksFunctionRole", 3).update(
+                Resource={"Fn::Sub": "${Resumes.Arn}/*"}
+            ),
         }
         before = self.problems(lambda template: None)
         self.assertEqual(before, [])
         for expected, fault in faults.items():
             with self.subTest(expected):
                 self.assertTrue([problem for problem in self.problems(fault) if expected in problem])
+
+    def test_a_macro_in_a_nested_stack(self):
+        load = check.loader(check.ROOT)
+
+        def with_macro(path):
+            template, inside = load(path)
+            return {**template, "Transform": TEMPLATE["Transform"]}, inside
+
+        self.assertIn("Shift has a macro, which needs CAPABILITY_AUTO_EXPAND", list(check.problems(PROD, with_macro)))
 
 
 class Hook(unittest.TestCase):
