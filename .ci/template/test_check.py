@@ -2,8 +2,10 @@
 
 import copy
 import fnmatch
+import heapq
 import io
 import json
+import random
 import re
 import sys
 import tomllib
@@ -530,6 +532,44 @@ class Hook(unittest.TestCase):
         self.assertEqual(most, [(0, 2), (0, 4), (0, 8)] + [(0, 10)] * (attempt - 3), "a random part of a time that doubles")
         self.assertLess(attempt + 1, 16, "Lambda ends a function that has invoked itself this often")
         self.assertLess(10, check.read("infra/shift.yaml")["Resources"]["Hook"]["Properties"]["Timeout"])
+
+    def deploy(self, seed, most, hooks=24):
+        """Returns the statuses of hooks that start at once in an account with `most` concurrent executions."""
+        chance, now, busy, statuses = random.Random(seed), 0.0, 0, []
+        # When something happens, in any order at the same time: a run of a hook asks for an execution, or executions end.
+        agenda = [(0.0, chance.random(), {}) for _ in range(hooks)]
+        while agenda:
+            now, _, event = heapq.heappop(agenda)
+            if isinstance(event, int):
+                busy -= event
+            elif busy == most:
+                # Lambda keeps the event of a function that it cannot start.
+                heapq.heappush(agenda, (now + 1, chance.random(), event))
+            elif busy + 2 <= most:
+                # The hook and the cold start of the new version.
+                busy += 2
+                statuses.append("Succeeded")
+                heapq.heappush(agenda, (now + 3, chance.random(), 2))
+            else:
+                busy += 1
+                client, waited = mock.Mock(), [0.5]
+                with (
+                    mock.patch.object(self.module["time"], "sleep", waited.append),
+                    mock.patch.object(self.module["random"], "uniform", chance.uniform),
+                ):
+                    failed = self.module["repeat"](client, event, mock.Mock())
+                heapq.heappush(agenda, (now + sum(waited), chance.random(), 1))
+                if failed:
+                    statuses.append(failed)
+                else:
+                    again = json.loads(client.invoke.call_args.kwargs["Payload"])
+                    heapq.heappush(agenda, (now + sum(waited), chance.random(), again))
+        return statuses
+
+    def test_a_new_account_has_room_for_a_deployment(self):
+        for seed in range(20):
+            self.assertEqual(self.deploy(seed, 10), ["Succeeded"] * 24, seed)
+        self.assertIn("Failed", self.deploy(0, 1), "with one execution, no hook can invoke anything")
 
 
 if __name__ == "__main__":
