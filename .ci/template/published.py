@@ -33,6 +33,8 @@ UNUSED = [
     "acm-pca:*", "billing:*", "cloudfront:CreateConnectionGroup", "ec2:*", "elasticfilesystem:*", "firehose:*", "iam:*Group*",
     "iam:*User*", "iam:DeleteRolePermissionsBoundary", "kinesis:*", "payments:*", "s3files:*", "s3tables:*",
 ]  # fmt: skip
+# The kinds of resources without published handlers. infra/deployment_role.yaml has what their documentation names.
+UNPUBLISHED = {"AWS::Route53::RecordSetGroup"}
 # The reference names no resource for it, but AWS's own examples limit it to a deployment group.
 LIMITED = ["codedeploy:PutLifecycleEventHookExecutionStatus"]
 # The errors that CloudFront keeps.
@@ -112,24 +114,33 @@ def statements(template):
                 yield name, statement
 
 
-def lacking(role, templates):
-    """Yields what a deployment of the templates needs that the deployment role's policies deny."""
-    policies = [name for name, _ in of_kind(role, "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy") if name != "Boundary"]
-    allowed = [
-        (pattern.lower(), statement["Resource"])
-        for name, statement in statements(role)
+def denial(action, template, policies):
+    """Returns why these policies of a template deny an action on every resource, or None."""
+    resources = [
+        statement["Resource"]
+        for name, statement in statements(template)
         if name in policies and statement["Effect"] == "Allow"
-        for pattern in listed(statement["Action"])
+        if any(fnmatch.fnmatchcase(action.lower(), pattern.lower()) for pattern in listed(statement["Action"]))
     ]
+    if not resources:
+        return action
+    if resources_of(action) == [] and "*" not in resources and action not in LIMITED:
+        return f"{action}, which knows no resource, on *"
+    return None
+
+
+def lacking(role, templates):
+    """Yields what a deployment of the templates needs that the deployment role and its boundary deny."""
+    policies = {name for name, _ in of_kind(role, "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")} - {"Boundary"}
     kinds = {resource["Type"] for template in templates for resource in template["Resources"].values()}
-    for kind, action in sorted((kind, action) for kind in kinds for action in handlers(kind)):
-        if any(fnmatch.fnmatchcase(action, pattern) for pattern in UNUSED):
-            continue
-        resources = [resource for pattern, resource in allowed if fnmatch.fnmatchcase(action.lower(), pattern)]
-        if not resources:
-            yield f"{kind} needs {action}"
-        elif resources_of(action) == [] and "*" not in resources:
-            yield f"{kind} needs {action}, which knows no resource, on *"
+    yield from (f"the handlers of {kind} are not published" for kind in sorted(kinds - UNPUBLISHED) if not handlers(kind))
+    for action in sorted({action for kind in kinds for action in handlers(kind)}):
+        if not any(fnmatch.fnmatchcase(action, pattern) for pattern in UNUSED) and (found := denial(action, role, policies)):
+            yield f"{', '.join(sorted(kind for kind in kinds if action in handlers(kind)))} needs {found}"
+    hooks = [one["Action"] for template in templates for name, one in statements(template) if name == "HookPolicy"]
+    for action in sorted({action for actions in hooks for action in listed(actions)}):
+        if found := denial(action, role, {"Boundary"}):
+            yield f"the hook needs {found}"
 
 
 def permissions(template):

@@ -210,8 +210,10 @@ class Linted(unittest.TestCase):
         properties["Events"]["Written"]["Properties"]["StartingPosition"] = "NEWEST"
         properties.update(Timeout=1000, MemorySize=100)
         properties["Policies"][-1]["Statement"][0]["Action"].append("dynamodb:GetItemz")
-        found = {rule for rule, _ in check.linted(check.translated(template, {"Environment": "prod"}))}
-        self.assertLessEqual({"E3030", "E3031", "E3717", "E3034", "W3037"}, found)
+        faults = {"E3030": "WARNING", "E3031": "NEWEST", "E3717": "900", "E3034": "100", "W3037": "getitemz"}
+        found = check.linted(check.translated(template, {"Environment": "prod"}))
+        for rule, value in faults.items():
+            self.assertTrue([message for number, message in found if number == rule and value in message], (rule, found))
 
 
 class Published(unittest.TestCase):
@@ -251,6 +253,11 @@ class Published(unittest.TestCase):
         faults = {f"needs {action.replace('*', '')}": statement(action) for action in needed}
         for action in ["codedeploy:StopDeployment", "logs:PutIndexPolicy", "logs:DescribeIndexPolicies", "cloudfront:CreateDistribution"]:
             faults[f"needs {action}, which knows no resource"] = limit(action)
+        faults["the hook needs codedeploy:ListDeploymentTargets, which"] = limit("codedeploy:ListDeploymentTargets")
+        faults["the hook needs lambda:InvokeFunction"] = statement("lambda:InvokeFunction")
+        faults["handlers of AWS::New::Kind are not published"] = lambda _, templates: templates[0]["Resources"].update(
+            New={"Type": "AWS::New::Kind"}
+        )
         self.check(published.lacking, (ROLE, [PROD, *STACKS.values()]), faults)
 
     def test_permissions(self):
