@@ -22,7 +22,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use shared::clock::Clock;
-use shared::http::with_escaped_query;
+use shared::http::with_valid_address;
 use shared::random::Random;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -294,7 +294,7 @@ async fn invoke(function: &Function, event: String) -> Response<Bytes> {
             async move { Ok::<_, serde_json::Error>(response.await) }
         };
         let mut adapter = Adapter::from(lambda_http::service_fn(service));
-        let event = LambdaEvent::new(with_escaped_query(request), Context::default());
+        let event = LambdaEvent::new(with_valid_address(request), Context::default());
         let response = adapter.call(event).await?;
         serde_json::to_value(response)
     });
@@ -341,8 +341,7 @@ fn header_size(request: &Request<Bytes>) -> usize {
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
 }
 
-/// Whether the request has exactly one `Host` header that is valid in a URL. `lambda_http` builds a URL from it without
-/// checking.
+/// Whether the request has exactly one `Host` header that is valid in a URL.
 fn has_valid_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(|host| str::from_utf8(host.as_bytes())), hosts.next()) {

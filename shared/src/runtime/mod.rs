@@ -18,7 +18,7 @@ pub use log::{log, log_filter};
 use crate::clock::Clock;
 use crate::config::{AwsAccess, Config, Edge};
 use crate::http::{
-    App, Document, DocumentApp, Environment, KnownHolders, Route, with_escaped_query, xray_trace_id,
+    App, Document, DocumentApp, Environment, KnownHolders, Route, with_valid_address, xray_trace_id,
 };
 use crate::model::{AuditActor, PasswordCost};
 use crate::providers::Providers;
@@ -65,7 +65,7 @@ where
 {
     let mut adapter = Adapter::from(service_fn(handle));
     let run = |LambdaEvent { payload, context }: LambdaEvent<LambdaRequest>| {
-        adapter.call(LambdaEvent::new(with_escaped_query(payload), context))
+        adapter.call(LambdaEvent::new(with_valid_address(payload), context))
     };
     lambda_runtime::run(service_fn(run)).await
 }
