@@ -360,7 +360,7 @@ async fn unconfirmed_call_is_never_ordered_again() {
         ("no id", || FakeResponse::Json(201, json!({ "status": "queued" }))),
         ("an invalid id", || FakeResponse::Json(201, json!({ "id": "../call/call-1" }))),
         ("nothing", || FakeResponse::Close),
-        ("noise", || FakeResponse::Raw("SSH-2.0\r\n\r\n".to_owned())),
+        ("noise", || FakeResponse::Raw(b"SSH-2.0\r\n\r\n".to_vec())),
         ("half a body", || FakeResponse::Truncated(201, json!({ "id": "call-1" }))),
         ("two megabytes", || FakeResponse::Oversized(201, json!({ "id": "call-1" }))),
         ("a redirect", || FakeResponse::Redirect),

@@ -32,8 +32,8 @@ pub enum FakeResponse {
     Html(u16),
     /// Closes the connection without a response.
     Close,
-    /// Sends this text, which need not be a valid response.
-    Raw(String),
+    /// Sends these bytes, which need not be a valid response.
+    Raw(Vec<u8>),
     /// Closes the connection in the middle of a response with this status and JSON.
     Truncated(u16, Value),
     /// This status and JSON after 2 MB of whitespace.
@@ -199,7 +199,7 @@ fn certified(names: &[&str]) -> (TlsAcceptor, Vec<u8>) {
 }
 
 async fn send(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), response: FakeResponse) {
-    let text = match response {
+    let bytes = match response {
         FakeResponse::Json(status, body) => {
             format_response(status, "content-type: application/json\r\n", &body.to_string())
         }
@@ -210,11 +210,11 @@ async fn send(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), response: Fake
         FakeResponse::Html(status) => {
             format_response(status, "content-type: text/html\r\n", "<!doctype html><title>Hello</title>")
         }
-        FakeResponse::Close => String::new(),
-        FakeResponse::Raw(characters) => characters,
+        FakeResponse::Close => Vec::new(),
+        FakeResponse::Raw(bytes) => bytes,
         FakeResponse::Truncated(status, body) => {
             let whole = format_response(status, "", &body.to_string());
-            whole[..whole.len() - 3].to_owned()
+            whole[..whole.len() - 3].to_vec()
         }
         FakeResponse::Oversized(status, body) => {
             format_response(status, "", &format!("{}{body}", " ".repeat(2 * 1024 * 1024)))
@@ -235,13 +235,14 @@ async fn send(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), response: Fake
         }
     };
     // A client may disconnect before the end of a long response.
-    drop(stream.write_all(text.as_bytes()).await);
+    drop(stream.write_all(&bytes).await);
     drop(stream.shutdown().await);
 }
 
-fn format_response(status: u16, headers: &str, body: &str) -> String {
+fn format_response(status: u16, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status} -\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+        .into_bytes()
 }
 
 /// Returns whether tokio's clock is paused. A running clock advances while it is read a thousand times.

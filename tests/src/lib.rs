@@ -9,6 +9,7 @@
     reason = "a panic in a test is a failure"
 )]
 
+pub mod altered;
 pub mod assistant;
 pub mod browser;
 mod call_kinds;
@@ -48,7 +49,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::header::IntoHeaderName;
+use http::header::{HeaderName, IntoHeaderName, SET_COOKIE};
 use http::{HeaderMap, Method};
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::company;
@@ -575,7 +576,7 @@ fn gateway_to(
         &functions
             .into_iter()
             .map(|(name, function)| {
-                let function = permissions::wrap(&name, monitor.wrap(function));
+                let function = permissions::wrap(&name, monitor.wrap(once(&name, function)));
                 (name, function)
             })
             .collect(),
@@ -583,6 +584,24 @@ fn gateway_to(
         environment.random.clone(),
     );
     Arc::new(gateway.expect("a function for every route"))
+}
+
+/// The same function, which panics if it sets a header twice. Of each header, the gateway gets only the first value, except
+/// of cookies.
+fn once(name: &str, function: Function) -> Function {
+    let name = name.to_owned();
+    Arc::new(move |request| {
+        let (name, response) = (name.clone(), function(request));
+        async move {
+            let response = response.await;
+            let headers = response.headers();
+            let is_twice =
+                |name: &&HeaderName| **name != SET_COOKIE && headers.get_all(*name).iter().nth(1).is_some();
+            assert_eq!(headers.keys().find(is_twice), None, "{name} sets a header twice");
+            response
+        }
+        .boxed()
+    })
 }
 
 async fn until(mut stopped: watch::Receiver<()>) {

@@ -48,7 +48,7 @@ impl Delivery {
         let is_text = matches!(response.body(), Body::Text(text) if text.len() >= MIN_COMPRESSED);
         let is_compressible = is_compressible && is_text;
         if is_compressible {
-            response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Encoding"));
+            vary_by_encoding(response.headers_mut());
         }
         if is_revalidated && self.has(&response) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -80,6 +80,14 @@ impl Delivery {
             && response.status() == StatusCode::OK
             && tag.is_some_and(|tag| self.known.include(tag))
     }
+}
+
+/// Says that the response depends on `Accept-Encoding`, in one header with what the handler says.
+fn vary_by_encoding(headers: &mut HeaderMap) {
+    const OWN: &str = "Accept-Encoding";
+    let others = headers.get(VARY).map(HeaderValue::as_bytes).and_then(headers::text);
+    let all = others.and_then(|others| HeaderValue::try_from(format!("{others}, {OWN}")).ok());
+    headers.insert(VARY, all.unwrap_or(HeaderValue::from_static(OWN)));
 }
 
 /// Replaces the entity tag by that of the compressed response (RFC 9110, section 8.8.3.3).
@@ -185,6 +193,15 @@ mod tests {
         let secret = Outgoing { is_compressible: false, ..outgoing(200, &text) };
         let secret = delivery(&Method::GET, &gzip).deliver(secret);
         assert_eq!((header(&secret, "content-encoding"), header(&secret, "vary")), (None, None));
+    }
+
+    #[test]
+    fn what_a_response_depends_on_is_in_one_header() {
+        let mut outgoing = outgoing(200, &"a role ".repeat(200));
+        outgoing.response.headers_mut().insert("vary", HeaderValue::from_static("Accept"));
+        let response = delivery(&Method::GET, &[]).deliver(outgoing);
+        let all: Vec<_> = response.headers().get_all("vary").iter().collect();
+        assert_eq!(all, ["Accept, Accept-Encoding"]);
     }
 
     #[test]

@@ -318,9 +318,13 @@ impl<O> Reply<O> {
         Self { is_revalidated: false, ..self }
     }
 
-    /// The same reply with one more header.
+    /// The same reply with this header, in place of an earlier one with the same name. Only cookies are added to each other:
+    /// of all other headers with one name, the gateway gets the first and no more.
     #[must_use]
     pub fn with(mut self, name: &str, value: String) -> Self {
+        if name != "set-cookie" {
+            self.headers.retain(|(known, _)| known != name);
+        }
         self.headers.push((name.to_owned(), value));
         self
     }
@@ -404,4 +408,20 @@ pub(super) fn etag(body: &str) -> String {
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value)
         .map_err(|error| StoreError::Internal(format!("a reply could not be serialized: {error}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_cookies_are_added_to_each_other() {
+        let reply = ["link", "set-cookie", "vary"].into_iter().fold(Reply::<()>::empty(), |reply, name| {
+            reply.with(name, "first".to_owned()).with(name, "second".to_owned())
+        });
+        let headers: Vec<_> =
+            reply.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let cookies = [("set-cookie", "first"), ("set-cookie", "second")];
+        assert_eq!(headers, [("link", "second"), cookies[0], cookies[1], ("vary", "second")]);
+    }
 }
