@@ -220,6 +220,11 @@ fn every_function_with_data_may_use_the_key_that_encrypts_it() {
         for statement in statements {
             let via = text(&statement["Condition"]["StringEquals"]["kms:ViaService"]);
             assert!(via.contains(&format!("{service}.${{AWS::Region}}.amazonaws.com")), "{policy}: {via}");
+            let (actions, key) = (text(&statement["Action"]), text(&statement["Resource"]));
+            // S3 asks for the second to store or copy a file, and for the first to read one or a part of one.
+            for action in ["kms:Decrypt", "kms:GenerateDataKey"] {
+                assert!(actions.contains(action) && key.contains("DataKey.Arn"), "{policy}: {actions}");
+            }
         }
     }
     for (name, function) in resources.as_mapping().unwrap() {
@@ -231,4 +236,60 @@ fn every_function_with_data_may_use_the_key_that_encrypts_it() {
         let may_use = ["!Ref TableEncryption", "!Ref FileEncryption"].map(|policy| policies.contains(policy));
         assert_eq!([uses[0], uses[1] || uses[2]], may_use, "{name:?}");
     }
+}
+
+/// A text in the template, without the name of an intrinsic function.
+fn plain(value: &Yaml) -> &str {
+    match value {
+        Yaml::Tagged(tagged) => plain(&tagged.value),
+        value => value.as_str().unwrap(),
+    }
+}
+
+/// Whether the bucket's policy denies to store or copy an object with these condition keys.
+fn is_denied(policy: &Yaml, keys: &HashMap<&str, &str>) -> bool {
+    let holds = |(operator, expected): (&Yaml, &Yaml)| {
+        expected.as_mapping().unwrap().iter().all(|(key, value)| {
+            let (actual, value) = (keys.get(plain(key)).copied(), plain(value));
+            match plain(operator) {
+                "Null" => (value == "true") == actual.is_none(),
+                "Bool" => actual == Some(value),
+                // A condition that negates holds if the key is absent.
+                "StringNotEquals" => actual != Some(value),
+                other => panic!("the test does not know the operator {other}"),
+            }
+        })
+    };
+    policy["Statement"].as_sequence().unwrap().iter().any(|statement| {
+        assert_eq!((plain(&statement["Effect"]), plain(&statement["Principal"])), ("Deny", "*"));
+        assert!(["s3:*", "s3:PutObject"].contains(&plain(&statement["Action"])));
+        statement["Condition"].as_mapping().unwrap().iter().all(holds)
+    })
+}
+
+/// An algorithm in a request replaces the bucket's own key.
+#[test]
+fn the_bucket_denies_every_other_encryption_than_with_its_key() {
+    let text = std::fs::read_to_string(project("template.yaml")).unwrap();
+    let template: Yaml = serde_yaml_ng::from_str(&text).unwrap();
+    let policy = &template["Resources"]["ResumesPolicy"]["Properties"]["PolicyDocument"];
+    let (algorithm, key, customer) = (
+        "s3:x-amz-server-side-encryption",
+        "s3:x-amz-server-side-encryption-aws-kms-key-id",
+        "s3:x-amz-server-side-encryption-customer-algorithm",
+    );
+    for (named, expected) in [
+        (&[] as &[_], false),
+        (&[(algorithm, "aws:kms"), (key, "DataKey.Arn")], false),
+        (&[(algorithm, "AES256")], true),
+        // This is AWS's own key for S3.
+        (&[(algorithm, "aws:kms")], true),
+        (&[(algorithm, "aws:kms:dsse")], true),
+        (&[(algorithm, "aws:kms"), (key, "arn:aws:kms:us-east-1:123456789012:key/7")], true),
+        (&[(customer, "AES256")], true),
+    ] {
+        let with_tls = named.iter().copied().chain([("aws:SecureTransport", "true")]).collect();
+        assert_eq!(is_denied(policy, &with_tls), expected, "{named:?}");
+    }
+    assert!(is_denied(policy, &HashMap::from([("aws:SecureTransport", "false")])));
 }

@@ -49,6 +49,11 @@ impl AwsSigner {
         &self.region
     }
 
+    /// The host of the service in the region, such as `s3.eu-central-1.amazonaws.com`.
+    pub(super) fn host(&self) -> String {
+        format!("{}.{}.{}", self.service, self.region, domain(&self.region))
+    }
+
     /// The current credentials.
     pub(super) async fn credentials(&self) -> Result<Credentials, Unsigned> {
         self.credentials.provide_credentials().await.map_err(|_| Unsigned("there are no credentials"))
@@ -95,4 +100,57 @@ impl AwsSigner {
 pub(super) fn is_label(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// The domain of AWS's services in a region. Each partition of AWS has its own, except for `GovCloud`, and the names of its
+/// regions say which one they are in.
+fn domain(region: &str) -> &'static str {
+    const DOMAINS: [(&str, &str); 6] = [
+        ("cn-", "amazonaws.com.cn"),
+        ("eusc-", "amazonaws.eu"),
+        ("us-iso-", "c2s.ic.gov"),
+        ("us-isob-", "sc2s.sgov.gov"),
+        ("eu-isoe-", "cloud.adc-e.uk"),
+        ("us-isof-", "csp.hci.ic.gov"),
+    ];
+    let found = DOMAINS.iter().find(|(regions, _)| region.starts_with(regions));
+    found.map_or("amazonaws.com", |(_, domain)| domain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint};
+
+    /// AWS's own SDK knows all partitions.
+    #[tokio::test]
+    async fn a_host_has_the_domain_of_the_regions_partition() {
+        for (region, domain) in [
+            ("us-east-1", "amazonaws.com"),
+            ("ap-southeast-7", "amazonaws.com"),
+            ("eu-central-1", "amazonaws.com"),
+            ("il-central-1", "amazonaws.com"),
+            ("mx-central-1", "amazonaws.com"),
+            ("us-gov-east-1", "amazonaws.com"),
+            ("us-gov-west-1", "amazonaws.com"),
+            ("cn-north-1", "amazonaws.com.cn"),
+            ("cn-northwest-1", "amazonaws.com.cn"),
+            ("eusc-de-east-1", "amazonaws.eu"),
+            ("us-iso-east-1", "c2s.ic.gov"),
+            ("us-iso-west-1", "c2s.ic.gov"),
+            ("us-isob-east-1", "sc2s.sgov.gov"),
+            ("us-isob-west-1", "sc2s.sgov.gov"),
+            ("eu-isoe-west-1", "cloud.adc-e.uk"),
+            ("us-isof-east-1", "csp.hci.ic.gov"),
+            ("us-isof-south-1", "csp.hci.ic.gov"),
+        ] {
+            let credentials = SharedCredentialsProvider::new(Credentials::new("", "", None, None, "test"));
+            let host = AwsSigner::new(credentials, region, "dynamodb").unwrap().host();
+            assert_eq!(host, format!("dynamodb.{region}.{domain}"));
+            let parameters = Params::builder().region(region).build().unwrap();
+            let resolver = DefaultResolver::new();
+            let resolved = ResolveEndpoint::resolve_endpoint(&resolver, &parameters).await.unwrap();
+            assert_eq!(resolved.url(), format!("https://{host}"));
+        }
+    }
 }

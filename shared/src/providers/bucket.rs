@@ -1,5 +1,6 @@
 //! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading, copying and deleting
-//! files. It also keeps what is left of erased candidates. All requests are signed with Signature Version 4.
+//! files. It also keeps what is left of erased candidates. All requests are signed with Signature Version 4. None says how
+//! S3 encrypts a file, because that would replace the bucket's own key.
 
 // Not the SDK for S3: it cannot sign upload forms, and would be a second SDK in the binaries for five kinds of requests.
 
@@ -76,6 +77,15 @@ pub struct Object {
     pub etag: String,
 }
 
+/// How S3 says that it encrypted an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// The algorithm.
+    pub algorithm: Option<String>,
+    /// The ARN of the key in KMS.
+    pub key: Option<String>,
+}
+
 /// Why a request to the bucket failed. All requests are idempotent, so they can be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BucketError {
@@ -118,7 +128,7 @@ impl Bucket {
         let signer = AwsSigner::new(credentials, region, SERVICE)?;
         let url = match endpoint.map(|endpoint| endpoint.trim_end_matches('/')) {
             Some(endpoint) => format!("{endpoint}/{name}"),
-            None => format!("https://{name}.{SERVICE}.{region}.amazonaws.com"),
+            None => format!("https://{name}.{}", signer.host()),
         };
         // The request must use exactly the signed URL, so parsing must not change it.
         let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
@@ -147,7 +157,6 @@ impl Bucket {
         let mut fields = vec![
             ("key".to_owned(), key.to_owned()),
             ("success_action_redirect".to_owned(), redirect.to_owned()),
-            ("x-amz-server-side-encryption".to_owned(), "AES256".to_owned()),
             ("x-amz-algorithm".to_owned(), ALGORITHM.to_owned()),
             ("x-amz-credential".to_owned(), scope),
             ("x-amz-date".to_owned(), now.strftime("%Y%m%dT%H%M%SZ").to_string()),
@@ -255,7 +264,8 @@ impl Bucket {
             ("x-amz-copy-source", &source),
             ("x-amz-copy-source-if-match", etag),
             ("x-amz-metadata-directive", "REPLACE"),
-            ("x-amz-server-side-encryption", "AES256"),
+            // A copy with the tags of a malware scan would need permissions for tags. It is scanned on its own.
+            ("x-amz-tagging-directive", "REPLACE"),
         ];
         let request = self.signed("PUT", &url, self.http.put(&url), &headers, now).await?;
         let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
@@ -272,7 +282,7 @@ impl Bucket {
         media_type: &str,
         now: Timestamp,
     ) -> Result<(), BucketError> {
-        self.put(key, content.into(), &[("content-type", media_type)], now).await
+        self.put(key, content.into(), &[("content-type", media_type)], now).await.map(drop)
     }
 
     /// Stores an object with this content and media type, as an attachment, so browsers do not display it.
@@ -284,7 +294,16 @@ impl Bucket {
         now: Timestamp,
     ) -> Result<(), BucketError> {
         let headers = [("content-disposition", "attachment"), ("content-type", media_type)];
-        self.put(key, content, &headers, now).await
+        self.put(key, content, &headers, now).await.map(drop)
+    }
+
+    /// Stores an object, deletes it, and returns how S3 encrypted it.
+    pub async fn try_encryption(&self, key: &str, now: Timestamp) -> Result<Encryption, BucketError> {
+        let stored = self.put(key, Bytes::from_static(b"smoke"), &[], now).await?;
+        self.delete(key, now).await?;
+        let value = |name: &str| str::from_utf8(stored.headers.get(name)?.as_bytes()).ok().map(str::to_owned);
+        let algorithm = value("x-amz-server-side-encryption");
+        Ok(Encryption { algorithm, key: value("x-amz-server-side-encryption-aws-kms-key-id") })
     }
 
     async fn put(
@@ -293,16 +312,14 @@ impl Bucket {
         content: Bytes,
         headers: &[(&str, &str)],
         now: Timestamp,
-    ) -> Result<(), BucketError> {
+    ) -> Result<Response, BucketError> {
         let url = self.object_url(key)?;
-        let headers = [headers, &[("x-amz-server-side-encryption", "AES256")]].concat();
-        let to_sign =
-            ToSign { method: "PUT", url: &url, headers: &headers, body: SignableBody::Bytes(&content) };
+        let to_sign = ToSign { method: "PUT", url: &url, headers, body: SignableBody::Bytes(&content) };
         let request = self.http.put(&url).timeout(TRANSFER_TIMEOUT);
         let request = self.signer.add_to(request, to_sign, settings(), now).await?;
         let response =
             self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
-        if response.status == StatusCode::OK { Ok(()) } else { Err(bucket_error(&response)) }
+        if response.status == StatusCode::OK { Ok(response) } else { Err(bucket_error(&response)) }
     }
 
     /// Lists the first keys that begin with `prefix` and sort after `after`: up to 100, in their order.
@@ -519,7 +536,7 @@ mod tests {
             ("x-amz-copy-source", "rolecall-resumes/incoming/01-Ab_c.x"),
             ("x-amz-copy-source-if-match", "\"e\""),
             ("x-amz-metadata-directive", "REPLACE"),
-            ("x-amz-server-side-encryption", "AES256"),
+            ("x-amz-tagging-directive", "REPLACE"),
         ] {
             assert_eq!(request.header(name), value, "{name}");
         }
@@ -527,7 +544,7 @@ mod tests {
             &request,
             "content-disposition;content-length;content-type;host;x-amz-content-sha256;x-amz-copy-source;\
              x-amz-copy-source-if-match;x-amz-date;x-amz-metadata-directive;x-amz-security-token;\
-             x-amz-server-side-encryption",
+             x-amz-tagging-directive",
         );
         kept
     }
@@ -585,7 +602,6 @@ mod tests {
             let mut fields = vec![
                 ("key", KEY.to_owned()),
                 ("success_action_redirect", redirect.to_owned()),
-                ("x-amz-server-side-encryption", "AES256".to_owned()),
                 ("x-amz-algorithm", "AWS4-HMAC-SHA256".to_owned()),
                 ("x-amz-credential", format!("{id}/20261120/eu-central-1/s3/aws4_request")),
                 ("x-amz-date", "20261120T123456Z".to_owned()),
@@ -699,7 +715,6 @@ mod tests {
                 ("content-length", "2"),
                 ("content-type", "application/json"),
                 ("x-amz-content-sha256", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
-                ("x-amz-server-side-encryption", "AES256"),
             ] {
                 assert_eq!(request.header(name), value, "{name}");
             }

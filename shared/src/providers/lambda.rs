@@ -46,8 +46,7 @@ impl LambdaFunction {
         endpoint: Option<&str>,
     ) -> Result<Self, String> {
         let signer = AwsSigner::new(credentials, region, SERVICE)?;
-        let base =
-            endpoint.map_or_else(|| format!("https://{SERVICE}.{region}.amazonaws.com"), str::to_owned);
+        let base = endpoint.map_or_else(|| format!("https://{}", signer.host()), str::to_owned);
         let name = utf8_percent_encode(name, &UNRESERVED);
         let url = format!("{}/2015-03-31/functions/{name}/invocations", base.trim_end_matches('/'));
         Ok(Self { http: http.of(Provider::Lambda), signer, url })
@@ -146,6 +145,14 @@ mod tests {
                 .ends_with("Signature=36dfc7dc335533ded5b878ded80cc3adb4dbc7a6272031c9e1a6e40968bc95ad"),
             "{authorization}"
         );
+    }
+
+    #[test]
+    fn a_function_in_china_has_a_chinese_address() {
+        let credentials = SharedCredentialsProvider::new(Credentials::new("", "", None, None, "test"));
+        let http = HttpClient::new().unwrap();
+        let function = LambdaFunction::new(http, credentials, "f", "cn-north-1", None).unwrap();
+        assert!(function.url.starts_with("https://lambda.cn-north-1.amazonaws.com.cn/"), "{}", function.url);
     }
 
     #[test]

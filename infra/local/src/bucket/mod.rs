@@ -21,7 +21,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use url::Url;
 
 use shared::clock::Timestamp;
@@ -44,6 +44,8 @@ pub const BUCKET: &str = "local-resumes";
 pub const MAX_BODY: usize = MAX_UPLOAD + 64 * 1024;
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+/// The header and the field that name an algorithm. The names of all others about encryption begin with it.
+const ENCRYPTION: &str = "x-amz-server-side-encryption";
 
 /// The bucket.
 pub struct LocalBucket {
@@ -85,6 +87,9 @@ impl LocalBucket {
     /// Answers a request as S3 does.
     pub async fn handle(&self, request: Request<Bytes>, now: Timestamp) -> Response<Bytes> {
         let result = match *request.method() {
+            _ if names_encryption(request.headers().keys().map(HeaderName::as_str)) => {
+                Err(other_encryption())
+            }
             Method::GET if request.uri().query().is_some_and(|query| query.starts_with("list-type=")) => {
                 self.list(&request, now).await
             }
@@ -159,12 +164,12 @@ impl LocalBucket {
             return Err(S3Error::new(405, "MethodNotAllowed", "A form must be posted to the bucket itself."));
         }
         let form = Form::read(request).await?;
+        if names_encryption(form.fields.keys().map(String::as_str)) {
+            return Err(other_encryption());
+        }
         let policy = STANDARD.decode(verify_form(&form)?).ok();
         let policy = policy.and_then(|json| serde_json::from_slice::<Policy>(&json).ok());
         policy.ok_or_else(S3Error::invalid_policy)?.check(&self.name, &form, now)?;
-        if form.field("x-amz-server-side-encryption")? != "AES256" {
-            return Err(S3Error::invalid_argument("The encryption must be AES256."));
-        }
         let key = form.field("key")?;
         if !is_key(key) {
             return Err(S3Error::invalid_key());
@@ -193,9 +198,6 @@ impl LocalBucket {
         let key = self.key(request.uri().path())?;
         verify_request(request, now)?;
         let header = |name: &str| header_text(request.headers(), name);
-        if header("x-amz-server-side-encryption") != Some("AES256") {
-            return Err(S3Error::not_implemented("PUT supports only encrypted objects."));
-        }
         let content_type = header("content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
         let metadata = Metadata {
             content_type: content_type.to_owned(),
@@ -205,19 +207,21 @@ impl LocalBucket {
         let mut response = Response::new(Bytes::new());
         let etag = HeaderValue::try_from(etag(request.body())).ok();
         response.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
+        // What the deployed bucket says. Here, nothing is encrypted.
+        response.headers_mut().insert(ENCRYPTION, HeaderValue::from_static("aws:kms"));
         Ok(response)
     }
 
-    /// Copies an object, with new metadata.
+    /// Copies an object, with new metadata and without tags.
     async fn copy(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
         verify_request(request, now)?;
         let header = |name: &str| header_text(request.headers(), name).unwrap_or_default();
         if !request.body().is_empty()
             || header("x-amz-metadata-directive") != "REPLACE"
-            || header("x-amz-server-side-encryption") != "AES256"
+            || header("x-amz-tagging-directive") != "REPLACE"
         {
-            let message = "A copy must have new metadata and encryption.";
+            let message = "A copy must have new metadata, and not the tags of the source.";
             return Err(S3Error::not_implemented(message));
         }
         let source = header("x-amz-copy-source");
@@ -259,4 +263,14 @@ impl LocalBucket {
         let key = self.path_in_bucket(path)?.strip_prefix('/').filter(|key| is_key(key));
         key.ok_or_else(S3Error::invalid_key)
     }
+}
+
+/// Whether a header or a field says how to encrypt the object. The deployed bucket has a key of its own, and the policy in
+/// `template.yaml` denies all others.
+fn names_encryption<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
+    names.any(|name| name.starts_with(ENCRYPTION))
+}
+
+fn other_encryption() -> S3Error {
+    S3Error::access_denied("Only the bucket decides how an object is encrypted.")
 }

@@ -79,7 +79,7 @@ fn is_exempt(name: &str) -> bool {
 fn is_supported(name: &str) -> bool {
     is_exempt(name)
         || matches!(name, "content-type" | "key" | "success_action_redirect" | "x-amz-algorithm")
-        || matches!(name, "x-amz-credential" | "x-amz-date" | "x-amz-server-side-encryption")
+        || matches!(name, "x-amz-credential" | "x-amz-date")
 }
 
 impl<'c> Condition<'c> {

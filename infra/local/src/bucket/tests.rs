@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::providers::client::HttpClient;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use tokio::net::TcpListener;
 
@@ -235,9 +237,8 @@ async fn a_form_must_match_its_policy_and_signature() {
     ] {
         assert_eq!(send(&bucket, upload(&with(&valid, name, value), b"x"), NOW).await, denied, "{name}");
     }
-    for name in ["success_action_redirect", "x-amz-server-side-encryption"] {
-        assert_eq!(send(&bucket, upload(&without(&valid, name), b"x"), NOW).await, denied, "{name}");
-    }
+    let not_redirected = without(&valid, "success_action_redirect");
+    assert_eq!(send(&bucket, upload(&not_redirected, b"x"), NOW).await, denied);
     let (invalid, mismatch) = (outcome(400, "InvalidArgument"), outcome(403, "SignatureDoesNotMatch"));
     for name in ["policy", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"] {
         assert_eq!(send(&bucket, upload(&without(&valid, name), b"x"), NOW).await, invalid, "{name}");
@@ -268,6 +269,63 @@ async fn a_form_must_match_its_policy_and_signature() {
         let fields = fields(&client("http://127.0.0.1:3000", access_key, secret, token)).await;
         assert_eq!(send(&bucket, upload(&fields, b"x"), NOW).await, expected);
     }
+}
+
+/// The deployed bucket encrypts with the customer's key only what names no encryption.
+#[tokio::test]
+async fn no_request_names_an_encryption() {
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
+    let url = serve(Arc::clone(&bucket), |request| {
+        SEEN.fetch_add(1, Ordering::SeqCst);
+        let sent = format!("{} {:?}", request.uri(), request.headers()).to_lowercase();
+        assert!(!sent.contains("server-side-encryption"), "{sent}");
+    });
+    let client = client(&url.await, ACCESS_KEY, "local", None);
+    let form = fields(&client).await;
+    assert!(!format!("{form:?} {}", policy(&form)).contains("server-side-encryption"), "{form:?}");
+    assert_eq!(send(&bucket, upload(&form, b"x"), NOW).await.0, 303);
+    let etag = client.read(KEY, 9, NOW).await.unwrap().unwrap().etag;
+    assert_eq!(keep(&client, "resumes/7", &etag).await, Ok(()));
+    assert_eq!(client.write("erased/7.json", b"{}".to_vec(), "application/json", NOW).await, Ok(()));
+    let file = Bytes::from_static(b"x");
+    assert_eq!(client.write_attachment("resumes/8", file, "application/pdf", NOW).await, Ok(()));
+    assert_eq!(client.list("", None, NOW).await.unwrap().len(), 4);
+    assert_eq!(client.delete("resumes/8", NOW).await, Ok(()));
+    for url in
+        [client.download_url(KEY, "a", NOW).await.unwrap(), client.preview_url(KEY, NOW).await.unwrap()]
+    {
+        assert!(!url.to_lowercase().contains("server-side-encryption"), "{url}");
+    }
+    let tried = client.try_encryption("incoming/smoke", NOW).await.unwrap();
+    assert_eq!((tried.algorithm.as_deref(), tried.key), (Some("aws:kms"), None));
+    assert!(client.read("incoming/smoke", 9, NOW).await.unwrap().is_none(), "it is deleted");
+    assert_eq!(SEEN.load(Ordering::SeqCst), 9, "every request was looked at");
+}
+
+#[tokio::test]
+async fn a_request_that_names_an_encryption_is_denied() {
+    let (bucket, denied) = (LocalBucket::in_memory(BUCKET), outcome(403, "AccessDenied"));
+    assert_eq!(send(&bucket, signed_put(&[]), NOW).await, outcome(200, ""));
+    let copied = ("x-amz-copy-source", "resumes/resumes/7");
+    assert_eq!(send(&bucket, signed_put(&[copied]), NOW).await, outcome(200, ""));
+    for named in [
+        ("x-amz-server-side-encryption", "AES256"),
+        ("x-amz-server-side-encryption", "aws:kms"),
+        ("x-amz-server-side-encryption-customer-algorithm", "AES256"),
+    ] {
+        assert_eq!(send(&bucket, signed_put(&[named]), NOW).await, denied, "{named:?}");
+        assert_eq!(send(&bucket, signed_put(&[copied, named]), NOW).await, denied, "{named:?}");
+    }
+    // So is a form, even with a policy of the service that allows it.
+    let valid = fields(&local_client()).await;
+    for name in ["x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id"] {
+        let mut policy = policy(&valid);
+        policy["conditions"].as_array_mut().unwrap().push(json!({ name: "aws:kms" }));
+        let form = signed(&with(&valid, name, "aws:kms"), &policy);
+        assert_eq!(send(&bucket, upload(&form, b"x"), NOW).await, denied, "{name}");
+    }
+    assert_eq!(bucket.storage.keys().await.ok().unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -481,36 +539,39 @@ async fn tampered_requests_are_rejected() {
     assert!(bucket.storage.read("resumes/7").await.ok().unwrap().is_none(), "nothing was copied");
 }
 
+/// A request with these headers that stores or copies an object at `resumes/7`.
+fn signed_put(more: &[(&'static str, &str)]) -> Request<Bytes> {
+    let mut request = Request::put("/resumes/resumes/7").body(Bytes::new()).unwrap();
+    let always = [
+        ("host", "127.0.0.1:3000"),
+        ("x-amz-content-sha256", UNSIGNED_PAYLOAD),
+        ("x-amz-date", "20261120T123456Z"),
+        ("x-amz-metadata-directive", "REPLACE"),
+        ("x-amz-tagging-directive", "REPLACE"),
+    ];
+    let headers: BTreeMap<_, _> = always.iter().chain(more).copied().collect();
+    for (name, value) in &headers {
+        request.headers_mut().insert(*name, HeaderValue::try_from(*value).unwrap());
+    }
+    let signed: Vec<_> = headers.into_keys().collect();
+    let canonical = canonical_request(&request, &Parameters::new(), &signed, UNSIGNED_PAYLOAD);
+    let scope = "20261120/us-east-1/s3/aws4_request";
+    let hash = hex(&Sha256::digest(canonical));
+    let key = signing_key(&format!("{ACCESS_KEY}/{scope}"), NOW).ok().unwrap();
+    let to_sign = format!("{ALGORITHM}\n20261120T123456Z\n{scope}\n{hash}");
+    let (headers, signature) = (signed.join(";"), hex(&hmac(&key, to_sign.as_bytes())));
+    let credential = format!("{ACCESS_KEY}/{scope}");
+    let authorization =
+        format!("{ALGORITHM} Credential={credential}, SignedHeaders={headers}, Signature={signature}");
+    request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(authorization).unwrap());
+    request
+}
+
 #[tokio::test]
 async fn only_objects_of_the_bucket_can_be_copied() {
     let bucket = LocalBucket::in_memory(BUCKET);
     assert_eq!(send(&bucket, upload(&fields(&local_client()).await, b"x"), NOW).await.0, 303);
-    let copy_request = |source: &str| {
-        let mut request = Request::put("/resumes/resumes/7").body(Bytes::new()).unwrap();
-        let signed = [
-            ("host", "127.0.0.1:3000"),
-            ("x-amz-content-sha256", UNSIGNED_PAYLOAD),
-            ("x-amz-copy-source", source),
-            ("x-amz-date", "20261120T123456Z"),
-            ("x-amz-metadata-directive", "REPLACE"),
-            ("x-amz-server-side-encryption", "AES256"),
-        ];
-        for (name, value) in signed {
-            request.headers_mut().insert(name, HeaderValue::try_from(value).unwrap());
-        }
-        let signed = signed.map(|(name, _)| name);
-        let canonical = canonical_request(&request, &Parameters::new(), &signed, UNSIGNED_PAYLOAD);
-        let scope = "20261120/us-east-1/s3/aws4_request";
-        let hash = hex(&Sha256::digest(canonical));
-        let key = signing_key(&format!("{ACCESS_KEY}/{scope}"), NOW).ok().unwrap();
-        let to_sign = format!("{ALGORITHM}\n20261120T123456Z\n{scope}\n{hash}");
-        let (headers, signature) = (signed.join(";"), hex(&hmac(&key, to_sign.as_bytes())));
-        let credential = format!("{ACCESS_KEY}/{scope}");
-        let authorization =
-            format!("{ALGORITHM} Credential={credential}, SignedHeaders={headers}, Signature={signature}");
-        request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(authorization).unwrap());
-        request
-    };
+    let copy_request = |source: &str| signed_put(&[("x-amz-copy-source", source)]);
     for source in ["/resumes/incoming/7", "resumes/incoming/7"] {
         assert_eq!(send(&bucket, copy_request(source), NOW).await, outcome(200, ""), "{source}");
     }
