@@ -87,7 +87,10 @@ pub async fn run(
         CommandError::Unreadable(secrets) => {
             format!("None of the keys decrypts these secrets; all others are done: {}.", secrets.join(", "))
         }
-        CommandError::Smoke(problems) => format!("The deployment does not answer as it should. {problems}."),
+        CommandError::Smoke(problems) => format!(
+            "The deployment does not answer as it should. {problems}. \
+             \"What smoke finds\" in infra/README.md says what to do."
+        ),
         CommandError::Restore(error) => sentence(&error.to_string()),
         CommandError::Readable => {
             "Only an item that exists and cannot be read is moved to the quarantine.".to_owned()

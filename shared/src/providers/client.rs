@@ -140,6 +140,11 @@ impl HttpClient {
         self.client.get(url)
     }
 
+    /// Builds a HEAD request.
+    pub fn head(&self, url: &str) -> RequestBuilder {
+        self.client.head(url)
+    }
+
     /// Builds a POST request.
     pub fn post(&self, url: &str) -> RequestBuilder {
         self.client.post(url)

@@ -10,7 +10,9 @@ use super::values::base_url;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
-    /// Check a deployment through its gateway: one request for each group of routes
+    /// Check a deployment through its gateway and CDN: requests to each group of routes, and what becomes of headers
+    ///
+    /// With --bucket, it also stores and deletes a small file, to see which key encrypts it.
     #[command(after_help = "\
 Example:
   rolecall-admin smoke https://api.example.com")]

@@ -1,12 +1,18 @@
 //! The quarantine, tasks and connected applications, and the commands in documents for operators.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use ::tests::altered::{self, Answer};
 use ::tests::browser::Browser;
+use ::tests::fake::{FakeResponse, FakeServer, Request};
 use ::tests::oauth::{OAuthApp, token_status};
 use ::tests::{ACME, TestApi, project};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use clap::error::ErrorKind;
 use serde_json::json;
+use shared::providers::Providers;
 use shared::store::TaskPartition;
 
 use super::TestAdmin;
@@ -182,12 +188,173 @@ async fn a_deployment_that_answers_wrongly_is_noticed() {
     assert!(error.contains("/api/v1/roles: The service could not be reached"), "{error}");
     let url = api.environment.config.services.callback_url.clone().unwrap();
     let output = admin.output(&format!("smoke {url}")).await;
-    assert_eq!(output.lines().count(), 10, "{output}");
+    assert_eq!(output.lines().count(), 16, "{output}");
     let wrong = admin.with_secret("ROLECALL_KEY", "wrong").error(&format!("smoke {url}")).await;
     assert_eq!(
         wrong,
-        "The deployment does not answer as it should. /api/v1/organization: The status is 401, not 200."
+        "The deployment does not answer as it should. GET /api/v1/organization: The status is 401, not 200. \
+         \"What smoke finds\" in infra/README.md says what to do."
     );
+    let section = std::fs::read_to_string(project("infra/README.md")).unwrap();
+    assert!(section.contains("\n### What smoke finds\n"));
+}
+
+/// A change of each answer to a request.
+type Change = fn(&Request, &mut Answer);
+
+/// Such changes, and what `smoke` says of each.
+const CHANGES: [(Change, &[&str]); 10] = [
+    (
+        |_, answer| {
+            if let Some(value) = answer.headers_mut().remove("www-authenticate") {
+                answer.headers_mut().insert("x-amzn-remapped-www-authenticate", value);
+            }
+        },
+        &[
+            "GET /api/v1/roles: The gateway sends WWW-Authenticate as x-amzn-remapped-www-authenticate.",
+            "GET /api/v1/candidates: The gateway sends WWW-Authenticate as x-amzn-remapped-www-authenticate.",
+            "POST /mcp: The gateway sends WWW-Authenticate as x-amzn-remapped-www-authenticate.",
+        ],
+    ),
+    (
+        |_, answer| drop(answer.headers_mut().remove("www-authenticate")),
+        &["POST /mcp: The answer has no WWW-Authenticate."],
+    ),
+    (
+        |_, answer| drop(answer.headers_mut().remove("etag")),
+        &["GET /api/v1/openapi.json: The answer has no ETag."],
+    ),
+    (
+        |_, answer| {
+            if let Some(tag) = answer.headers().get("etag").cloned() {
+                let weak = [&b"W/"[..], tag.as_bytes()].concat();
+                answer.headers_mut().insert("etag", weak.try_into().unwrap());
+            }
+        },
+        &["GET /api/v1/openapi.json: The gateway or the CDN has made the ETag weak."],
+    ),
+    (
+        |_, answer| drop(answer.headers_mut().remove("set-cookie")),
+        &["GET /dashboard/sign-in: The answer has no Set-Cookie."],
+    ),
+    (
+        |_, answer| drop(answer.headers_mut().insert("set-cookie", "a=b".parse().unwrap())),
+        &["GET /dashboard/sign-in: Set-Cookie has lost its attributes."],
+    ),
+    (
+        |_, answer| drop(answer.headers_mut().remove("content-encoding")),
+        &["GET /api/v1/openapi.json: The answer has no Content-Encoding."],
+    ),
+    (
+        |_, answer| {
+            if answer.headers().contains_key("content-encoding") {
+                *answer.body_mut() = "{}".into();
+            }
+        },
+        &["GET /api/v1/openapi.json: Content-Encoding is not that of the body."],
+    ),
+    (
+        |request, answer| {
+            if request.target.starts_with("/careers") {
+                *answer.status_mut() = 429_u16.try_into().unwrap();
+            }
+        },
+        &[
+            "GET /careers/no-such-organization: The status is 429 without Retry-After, which is a limit of the gateway",
+        ],
+    ),
+    (
+        |_, answer| {
+            if answer.status() == 404 {
+                answer.headers_mut().insert("age", "3".parse().unwrap());
+            }
+        },
+        &["GET /api/v1/no-such-route: The CDN keeps errors, and gives them to other callers."],
+    ),
+];
+
+#[tokio::test]
+async fn what_a_gateway_and_a_cdn_change_is_found() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    for (change, sentences) in CHANGES {
+        let server = altered::serve(&api, change).await;
+        let error = admin.error(&format!("smoke {}", server.url)).await;
+        for sentence in sentences {
+            assert!(error.contains(sentence), "{sentence} is not in {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_that_a_cdn_keeps_is_found() {
+    let api = TestApi::new().await;
+    let kept = Mutex::new(HashMap::<String, Answer>::new());
+    let server = altered::serve(&api, move |request, answer| {
+        if answer.status() == 404 {
+            let mut kept = kept.lock().unwrap();
+            *answer = kept.entry(request.target.clone()).or_insert_with(|| answer.clone()).clone();
+        }
+    });
+    let error = TestAdmin::of(&api).error(&format!("smoke {}", server.await.url)).await;
+    assert_eq!(
+        error,
+        "The deployment does not answer as it should. GET /api/v1/no-such-route: The CDN keeps errors, and gives them to \
+         other callers. \"What smoke finds\" in infra/README.md says what to do."
+    );
+}
+
+/// Clients hardly use the length in response to HEAD, so another one is no fault.
+#[tokio::test]
+async fn another_length_is_only_a_remark() {
+    let api = TestApi::new().await;
+    let server = altered::serve(&api, |request, answer| {
+        if request.method == "HEAD" {
+            answer.headers_mut().insert("content-length", "0".parse().unwrap());
+        }
+    });
+    let output = TestAdmin::of(&api).output(&format!("smoke {}", server.await.url)).await;
+    let line = output.lines().find(|line| line.starts_with("HEAD /docs ")).unwrap();
+    assert!(line.ends_with(" the gateway makes Content-Length 0"), "{output}");
+}
+
+#[tokio::test]
+async fn smoke_shows_how_the_bucket_encrypts_a_file() {
+    let api = TestApi::new().await;
+    let url = api.environment.config.services.callback_url.clone().unwrap();
+    let key = "arn:aws:kms:us-east-1:123456789012:key/7";
+    for (algorithm, problem) in [
+        (Some("aws:kms"), None),
+        (Some("AES256"), Some("The bucket encrypts files with AES256, not with the customer-managed key.")),
+        (None, Some("The bucket encrypts files with nothing, not with the customer-managed key.")),
+    ] {
+        let bucket = FakeServer::start(move |request| {
+            let named = algorithm.map(|algorithm| {
+                let key = ("x-amz-server-side-encryption-aws-kms-key-id", key);
+                [("x-amz-server-side-encryption", algorithm), key]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            });
+            match request.method.as_str() {
+                "PUT" => FakeResponse::Full(200, named.into_iter().flatten().collect(), String::new()),
+                _ => FakeResponse::Full(204, Vec::new(), String::new()),
+            }
+        });
+        let bucket = bucket.await;
+        let mut config = api.environment.config.clone();
+        config.services.resumes.as_mut().unwrap().endpoint = Some(bucket.url.clone());
+        let admin = TestAdmin { bucket: Providers::new(&config).resumes().cloned(), ..TestAdmin::of(&api) };
+        let command = format!("smoke {url}");
+        match problem {
+            None => assert!(admin.output(&command).await.ends_with(&format!(" encrypted with {key}\n"))),
+            Some(problem) => {
+                let error = admin.error(&command).await;
+                assert!(error.contains(&format!("PUT incoming/smoke to the bucket: {problem}")), "{error}");
+            }
+        }
+        let requests: Vec<_> = bucket.requests().into_iter().map(|sent| (sent.method, sent.target)).collect();
+        let file = "/local-resumes/incoming/smoke".to_owned();
+        assert_eq!(requests, [("PUT".to_owned(), file.clone()), ("DELETE".to_owned(), file)]);
+    }
 }
 
 /// The words of a command, as a shell splits them.
