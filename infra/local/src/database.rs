@@ -4,9 +4,10 @@
 use std::fs::{File, TryLockError};
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dynoxide::Database;
+use rusqlite::Connection;
 use shared::store::Store;
 use tokio::net::TcpListener;
 
@@ -19,6 +20,8 @@ const FILE: &str = "dynamodb.sqlite";
 /// An open embedded database.
 pub struct Embedded {
     database: Database,
+    /// The file; `None` in memory.
+    file: Option<PathBuf>,
     /// Keeps other processes out of the data folder. The system releases it when this process ends, even after a crash.
     _lock: Option<File>,
 }
@@ -29,7 +32,7 @@ impl Embedded {
         let database = Database::memory();
         let database =
             database.map_err(|error| format!("The in-memory database cannot be created: {error}."))?;
-        Ok(Self { database, _lock: None })
+        Ok(Self { database, file: None, _lock: None })
     }
 
     /// The database in `folder`, which is created if it does not exist.
@@ -50,9 +53,9 @@ impl Embedded {
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }
         let file = folder.join(FILE);
-        let file = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
-        let database = Database::new(file).map_err(|error| unusable(&error))?;
-        Ok(Self { database, _lock: Some(lock) })
+        let name = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
+        let database = Database::new(name).map_err(|error| unusable(&error))?;
+        Ok(Self { database, file: Some(file), _lock: Some(lock) })
     }
 
     /// A handle to `table` in this process, whose calls need no network.
@@ -61,13 +64,25 @@ impl Embedded {
         Store::from_config_with_long_timeouts(in_process::config(http), table)
     }
 
-    /// Serves DynamoDB's API on `listener` until `shutdown` completes.
+    /// Serves DynamoDB's API on `listener` until `shutdown` completes. Then rewrites the file, so that it keeps nothing of
+    /// what was deleted.
     pub async fn serve(
         self,
         listener: TcpListener,
         hosts: Hosts,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        server::serve(listener, Host::Database(self.database.clone(), hosts), shutdown).await
+        let Self { database, file, _lock } = self;
+        server::serve(listener, Host::Database(database, hosts), shutdown).await?;
+        if let Some(Err(error)) = file.map(|file| rewrite(&file)) {
+            tracing::warn!(%error, "the file of the database was not rewritten, and may keep what was deleted");
+        }
+        Ok(())
     }
+}
+
+/// Rewrites the file without what was deleted. Parts of it would stay between the entries of pages that were balanced, and in
+/// the log of changes.
+fn rewrite(file: &Path) -> rusqlite::Result<()> {
+    Connection::open(file)?.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
 }

@@ -187,10 +187,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     interrupted.await;
     eprintln!("Stopping.");
-    for job in jobs.into_iter().flatten() {
+    for job in jobs.into_iter().flatten().chain([scheduler]) {
         job.abort();
+        // It no longer uses the database.
+        job.await.ok();
     }
-    scheduler.abort();
     drop(stop);
     for server in [server, bucket] {
         server.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
