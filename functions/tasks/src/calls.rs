@@ -195,7 +195,7 @@ impl Job {
                 return Ok(None);
             }
             transaction.require_candidate(&candidate);
-            transaction.require_role(&role);
+            transaction.require_role_state(&role);
             transaction.require_active(&organization.organization);
         }
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);

@@ -95,12 +95,12 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
         now,
     );
 
-    transaction.require_role(&role);
     transaction.insert_screen(&screen)?;
     kinds.push(TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at });
     let moved = |Step { role_id, from, to }| TouchpointKind::StageChanged { role_id, from, to };
     kinds.extend(invited.steps.into_iter().map(moved));
     transaction.replace_candidate(&before, &invited.record, &author.touchpoints(kinds))?;
+    transaction.require_role_state(&role);
     let address = request.address("voice_screens", id);
     let screen = ScreenAccess::of(request.scopes()).screen(screen.screen);
     request.commit(transaction, Reply::resource(&screen)?.created(address)).await

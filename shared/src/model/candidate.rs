@@ -237,7 +237,7 @@ impl CandidateRecord {
     /// The maximum number of recorded consents of one candidate, except for withdrawals of consents in force.
     pub const MAX_CONSENTS: usize = 100;
     /// The maximum number of applications that one move changes.
-    // Each takes up to eight of the 100 actions of a transaction.
+    // Each takes up to seven of the 100 actions of a transaction.
     pub const MAX_STEPS: usize = 10;
 
     /// A new candidate.

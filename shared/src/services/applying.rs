@@ -90,7 +90,7 @@ pub fn hide_known(
 }
 
 /// Adds an application to the transaction: the candidate's record, the application's list entry, the role's counter and
-/// the history. The role must not change before the commit. Returns the record with the application as its last one.
+/// the history. The role's status and title must not change before the commit. Returns the record with the application as its last one.
 ///
 /// The consents in a form are recorded only for a new candidate. To an existing one they are only offered, because anyone
 /// can submit a form with another person's e-mail address.
@@ -120,7 +120,6 @@ pub fn apply_for(
         after = after.with_first_submission(submission, !is_new);
     }
     let consents = submission.into_iter().flat_map(|submission| submission.content.consents);
-    transaction.require_role(role);
     if is_new {
         let mut history = vec![TouchpointKind::Created { source }];
         for SubmittedConsent { purpose, wording } in consents {
@@ -142,6 +141,7 @@ pub fn apply_for(
     } else {
         transaction.replace_candidate(&before, &after, &author.touchpoints([applied]))?;
     }
+    transaction.require_role_state(role);
     let application = after.applications.last().cloned().ok_or_else(not_added)?;
     Ok((after, application))
 }
@@ -151,8 +151,8 @@ fn not_added() -> StoreError {
 }
 
 /// Adds a form to the transaction with which a candidate applies again for a role, whatever became of the application. It
-/// changes neither the stage nor the candidate's data. Returns the submission's identifier. The role must not change
-/// before the commit.
+/// changes neither the stage nor the candidate's data. Returns the submission's identifier. The role's status and title must
+/// not change before the commit.
 fn apply_again(
     transaction: &mut Transaction,
     before: &CandidateRecord,
@@ -165,7 +165,6 @@ fn apply_again(
     let submission = submission(form, application_id, role.id, author);
     let submission_id = submission.id;
     let Submitted { record, dropped } = before.clone().reapply(&submission);
-    transaction.require_role(role);
     transaction.insert_submission(candidate_id, &submission)?;
     // During a legal hold, nothing about the candidate is deleted.
     if let Some(dropped) = dropped.filter(|_| before.legal_hold.is_none()) {
@@ -173,6 +172,7 @@ fn apply_again(
     }
     let reapplied = TouchpointKind::Reapplied { application_id, role_id: role.id, submission_id };
     transaction.replace_candidate(before, &record, &author.touchpoints([reapplied]))?;
+    transaction.require_role_state(role);
     Ok(submission_id)
 }
 

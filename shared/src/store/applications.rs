@@ -14,6 +14,7 @@ use super::keys::{Key, Partition, STATUS_FILTER, StageOrStatus};
 use super::list::Range;
 use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
+use super::transaction::RoleCondition;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
@@ -154,7 +155,7 @@ impl Transaction {
             self.replace_scored(candidate, old, application)?;
             self.replace_reapplied(candidate, old, application)?;
             if self.count_application(candidate, old, application) {
-                self.require_role_status_of(application);
+                self.require_status_of(&application.role);
             }
         }
         Ok(())
@@ -178,7 +179,7 @@ impl Transaction {
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, None, application)?;
             self.replace_reapplied(candidate, None, application)?;
-            self.require_role_status_of(application);
+            self.require_status_of(&application.role);
         }
         Ok(())
     }
@@ -204,9 +205,8 @@ impl Transaction {
         true
     }
 
-    fn require_role_status_of(&mut self, application: &Application) {
-        let role = &application.role;
-        self.require_role_status(keys::role(self.tenant, role.id), role.is_closed);
+    fn require_status_of(&mut self, role: &RoleCopy) {
+        self.require_of_role(role.id, RoleCondition::Closed(role.is_closed));
     }
 
     fn put_entries(&mut self, candidate_id: Id, application: &Application) -> Result<(), StoreError> {

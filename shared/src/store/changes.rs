@@ -61,7 +61,13 @@ impl Changes {
 
     /// What sets one attribute.
     pub(super) fn set(name: &str, value: AttributeValue) -> Self {
-        Self::of(vec![(vec![Step::Attribute(name.to_owned())], Some(value))])
+        Self::to_attributes([(name.to_owned(), value)])
+    }
+
+    /// What sets these attributes.
+    pub(super) fn to_attributes(attributes: impl IntoIterator<Item = (String, AttributeValue)>) -> Self {
+        let set = attributes.into_iter().map(|(name, value)| (vec![Step::Attribute(name)], Some(value)));
+        Self::of(set.collect())
     }
 
     /// What sets these attributes in a map, which exists.

@@ -15,7 +15,7 @@ use super::list::Range;
 use super::maybe_erased::is_erased;
 use super::screens::call_task;
 use super::tasks::Task;
-use super::transaction::Receipt;
+use super::receipts::Receipt;
 use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, item, recording};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;

@@ -27,7 +27,7 @@ use super::retention::DuePerson;
 use super::roles::read_stats;
 use super::suspects::SuspectUpload;
 use super::tasks::Task;
-use super::transaction::Receipt;
+use super::receipts::Receipt;
 use super::unreadable::Quarantined;
 use super::uploads::Upload;
 use super::usage::UsageDay;

@@ -25,6 +25,10 @@ pub(super) const STATUS_FILTER: &str = "status_filter";
 pub(super) const BY_STATUS: &str = "by_status";
 /// The attribute of the entries of an application with which somebody applied again. The others lack it.
 pub(super) const REAPPLIED: &str = "reapplied";
+/// The attribute of a role's counters with the role's status.
+pub(super) const ROLE_STATUS: &str = "role_status";
+/// The attribute of a role's counters with the version of the role that last changed the status or the title.
+pub(super) const ROLE_VERSION: &str = "role_version";
 /// The attribute with the request that caused a task.
 pub(super) const CAUSED_BY: &str = "caused_by";
 /// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).

@@ -2,8 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use aws_sdk_dynamodb::types::AttributeValue;
+
 use super::applications::{ever, now, stays};
+use super::changes::Changes;
+use super::item::number;
+use super::keys::{ROLE_STATUS, ROLE_VERSION};
 use super::tasks::Task;
+use super::transaction::RoleCondition;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys, recording};
 use crate::id::Id;
 use crate::model::{
@@ -16,7 +22,9 @@ impl Transaction {
     pub fn insert_role(&mut self, role: &Role) -> Result<(), StoreError> {
         self.insert(role_item(self.tenant, role)?);
         self.record([recording::new_role(role)]);
-        self.insert(item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?);
+        let mut stats = item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?;
+        stats.extend(kept_of(role));
+        self.insert(stats);
         Ok(())
     }
 
@@ -64,6 +72,7 @@ impl Transaction {
         } else {
             self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
             self.record(recording::role_changes(&before.role, &after.role));
+            self.keep_role(&before.role, &after.role);
             self.put_role_task(&before.role, &after.role)?;
         }
         match (&before.posting, &after.posting) {
@@ -73,6 +82,14 @@ impl Transaction {
             _ => return Err(StoreError::Internal("a replacement cannot add or remove a posting".to_owned())),
         }
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
+    }
+
+    /// Keeps what transactions require of a role with its counters, if that changes.
+    fn keep_role(&mut self, before: &Role, after: &Role) {
+        if before.status != after.status || before.content.title != after.content.title {
+            let changes = Changes::to_attributes(kept_of(after));
+            self.change_existing(keys::role_stats(self.tenant, after.id), changes);
+        }
     }
 
     /// Adds a task that updates the applications' copies of the role, if they depend on the change.
@@ -88,6 +105,18 @@ impl Transaction {
     pub fn require_role(&mut self, role: &Role) {
         self.require(keys::role(self.tenant, role.id), role.version);
     }
+
+    /// Requires that the status and the title of the role do not change before the commit. What changes the role's counters is
+    /// added before.
+    pub fn require_role_state(&mut self, role: &Role) {
+        self.require_of_role(role.id, RoleCondition::SameSince(role.version));
+    }
+}
+
+/// What the item with a role's counters keeps of the role.
+pub(super) fn kept_of(role: &Role) -> [(String, AttributeValue); 2] {
+    let status = AttributeValue::S(role.status.as_str().to_owned());
+    [(ROLE_STATUS.to_owned(), status), (ROLE_VERSION.to_owned(), number(role.version))]
 }
 
 pub(super) fn read_stats(item: Item) -> Result<RoleStats, StoreError> {

@@ -18,54 +18,12 @@ use super::audit::ENTRY_ATTEMPTS;
 use super::audit_origin::AuditOrigin;
 use super::changes::Changes;
 use super::item::number;
-use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key};
+use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key, ROLE_STATUS, ROLE_VERSION};
+use super::receipts::{Receipt, ReceiptSlot};
 use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
-use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{AuditAction, AuditActor, AuditTarget, Mode, RoleStatus, Tenant, ToolCall};
-use crate::token_encryption::EncryptedToken;
-
-/// The stored response to a request with an idempotency key. A repeated request gets the same response.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// A digest of the credential's scopes and the request's path and body.
-    pub fingerprint: String,
-    /// The response's status.
-    pub status: u16,
-    /// The headers that the handler set.
-    pub headers: Vec<(String, String)>,
-    /// The response's body; empty if it is encrypted.
-    pub body: String,
-    /// The body of a response with a secret, encrypted.
-    pub sealed_body: Option<EncryptedToken>,
-    /// The candidate whose data the response may contain.
-    pub candidate: Option<Id>,
-    /// Set while the request calls an external service. The response is not known yet, and may never be.
-    pub pending: Option<Pending>,
-}
-
-/// The state of a request that calls an external service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
-    /// The time until which the call may still be running.
-    pub until: Timestamp,
-    /// The error message for repeated requests after that time, if the outcome is unknown.
-    pub sentence: String,
-}
-
-/// The key and the lifetime of a receipt.
-#[derive(Clone, Debug)]
-pub struct ReceiptSlot {
-    /// The route of the request.
-    pub route: &'static str,
-    /// The value of the `Idempotency-Key` header.
-    pub idempotency_key: String,
-    /// The time of the request. A stored receipt that has expired by then is ignored.
-    pub now: Timestamp,
-    /// When the receipt of this request expires.
-    pub expires_at: Timestamp,
-}
 
 /// Why a transaction was not carried out. Unless DynamoDB failed, nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +100,15 @@ enum Guard {
     Receipt,
     /// The identifier of an entry of the audit log is in use.
     AuditEntry,
+}
+
+/// What must be true of a role at the commit.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RoleCondition {
+    /// It is closed, or it is not.
+    Closed(bool),
+    /// It has the status and the title that it had in this version.
+    SameSince(u64),
 }
 
 /// The effect of an action.
@@ -478,18 +445,34 @@ impl Transaction {
         }
     }
 
-    /// Requires that a role is closed, or that it is not, unless the transaction already requires its version.
-    pub(super) fn require_role_status(&mut self, key: Key, is_closed: bool) {
-        if self.actions.iter().any(|action| matches!(&action.effect, Effect::Check(other) if *other == key)) {
-            return;
+    /// Requires something of a role at the commit. The role's counters keep it, and most transactions change them anyway.
+    pub(super) fn require_of_role(&mut self, role: Id, required: RoleCondition) {
+        let key = keys::role_stats(self.tenant, role);
+        let has_key = |action: &Action| matches!(&action.effect, Effect::Add(other, _) | Effect::Check(other) if *other == key);
+        let index = self.actions.iter().position(has_key).unwrap_or(self.actions.len());
+        if index == self.actions.len() {
+            self.actions.push(Action::plain(Effect::Check(key), Guard::Unchanged, ""));
         }
-        self.actions.push(Action {
-            effect: Effect::Check(key),
-            guard: Guard::Role,
-            condition: if is_closed { "#status = :closed" } else { "#status <> :closed" }.into(),
-            names: vec![("#status", "status".to_owned())],
-            values: vec![(":closed", AttributeValue::S(RoleStatus::Closed.as_str().to_owned()))],
-        });
+        let action = &mut self.actions[index];
+        let (guard, condition, name, value);
+        match required {
+            RoleCondition::Closed(is_closed) => {
+                guard = Guard::Role;
+                condition = if is_closed { "#role = :role" } else { "#role <> :role" };
+                name = ROLE_STATUS;
+                value = AttributeValue::S(RoleStatus::Closed.as_str().to_owned());
+            }
+            RoleCondition::SameSince(version) => {
+                guard = Guard::Unchanged;
+                condition = "#role <= :role";
+                name = ROLE_VERSION;
+                value = number(version);
+            }
+        }
+        action.guard = guard;
+        action.condition = format!("attribute_exists(pk) AND {condition}").into();
+        action.names = vec![("#role", name.to_owned())];
+        action.values = vec![(":role", value)];
     }
 
     /// Requires that an attribute of an item is not true at the commit.
@@ -523,8 +506,7 @@ impl Transaction {
     }
 
     fn plain(&mut self, effect: Effect, guard: Guard, condition: &'static str) {
-        let condition = condition.into();
-        self.actions.push(Action { effect, guard, condition, names: Vec::new(), values: Vec::new() });
+        self.actions.push(Action::plain(effect, guard, condition));
     }
 }
 
@@ -561,6 +543,10 @@ impl Changes {
 }
 
 impl Action {
+    fn plain(effect: Effect, guard: Guard, condition: &'static str) -> Self {
+        Self { effect, guard, condition: condition.into(), names: Vec::new(), values: Vec::new() }
+    }
+
     /// Lets the item keep the time of the transaction, which must be later than the one that it has.
     fn stamp(&mut self, time: i64) {
         match &mut self.effect {
@@ -638,7 +624,7 @@ impl Action {
             ),
             Effect::Add(key, counts) => {
                 let mut sums = Vec::new();
-                let (mut names, mut values) = (HashMap::new(), HashMap::new());
+                let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
                 for (index, (name, by)) in counts.into_iter().enumerate() {
                     sums.push(format!("#c{index} :c{index}"));
                     names.insert(format!("#c{index}"), name);
@@ -779,17 +765,6 @@ impl Store {
             transaction.insert(item);
         }
         Ok(())
-    }
-
-    /// The receipt of an earlier request, unless it has expired.
-    pub async fn find_receipt(
-        &self,
-        tenant: Tenant,
-        slot: &ReceiptSlot,
-    ) -> Result<Option<Receipt>, StoreError> {
-        let receipt = self.read(keys::receipt(tenant, &slot.idempotency_key, slot.route)).await?;
-        let now = u64::try_from(slot.now.as_second()).unwrap_or(0);
-        receipt.filter(|item| item::count(item, EXPIRES_AT) > now).map(item::read).transpose()
     }
 }
 

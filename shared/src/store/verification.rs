@@ -4,10 +4,12 @@
 //! the record has not changed since it was read, so it can run while the service is in use, and can be repeated.
 
 use super::applications::now;
+use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
+use super::roles::kept_of;
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Opening, Posting, Role, ScreenRecord, Stage, Tenant};
@@ -153,8 +155,14 @@ impl Check<'_> {
 
     async fn role(&mut self, item: Item, id: Id, items: &[Item]) -> Result<(), StoreError> {
         let tenant = self.tenant;
-        Box::pin(self.counters(id, items)).await?;
+        let key = keys::role_stats(tenant, id);
+        let Some(stats) = self.store.read(key.clone()).await? else {
+            self.found(key, "the role's counters are missing".to_owned(), false);
+            return Ok(());
+        };
+        Box::pin(self.counters(&key, &stats, items)).await?;
         let Ok(role) = item::read::<Role>(item) else { return Ok(()) };
+        Box::pin(self.kept_with_counters(&role, key, &stats)).await?;
         let Some(link) = &role.posting else { return Ok(()) };
         let Some(posting) = self.store.read(keys::posting(tenant, link.id)).await? else {
             self.found(keys::posting(tenant, link.id), "the posting of a role is missing".to_owned(), false);
@@ -215,12 +223,7 @@ impl Check<'_> {
     }
 
     /// Compares a role's numbers of applications in each stage with the applications among what belongs to it.
-    async fn counters(&mut self, role: Id, items: &[Item]) -> Result<(), StoreError> {
-        let key = keys::role_stats(self.tenant, role);
-        let Some(stored) = self.store.read(key.clone()).await? else {
-            self.found(key, "the role's counters are missing".to_owned(), false);
-            return Ok(());
-        };
+    async fn counters(&mut self, key: &Key, stored: &Item, items: &[Item]) -> Result<(), StoreError> {
         let is_application =
             |item: &&Item| self.store.kind_of(item).is_ok_and(|kind| kind.name == "role_application");
         let applications: Vec<_> = items.iter().filter(is_application).collect();
@@ -229,7 +232,7 @@ impl Check<'_> {
                 item.get("stage").and_then(|text| text.as_s().ok()).is_some_and(|text| text == stage.as_str())
             };
             let (name, counted) = (now(stage), applications.iter().filter(is_in).count());
-            let known = item::count(&stored, &name);
+            let known = item::count(stored, &name);
             if known == counted as u64 {
                 continue;
             }
@@ -248,6 +251,25 @@ impl Check<'_> {
             }
             self.found(key.clone(), format!("{name} is {known}, but there are {counted}"), repaired);
         }
+        Ok(())
+    }
+
+    /// Checks what the item with a role's counters keeps of the role.
+    async fn kept_with_counters(&mut self, role: &Role, key: Key, stats: &Item) -> Result<(), StoreError> {
+        let [(status, expected), (version, newest)] = kept_of(role);
+        let kept = item::count(stats, &version);
+        if stats.get(&status) == Some(&expected) && (1..=role.version).contains(&kept) {
+            return Ok(());
+        }
+        let mut repaired = false;
+        if self.rebuilds {
+            let mut transaction = Transaction::new(self.tenant);
+            transaction.require_role(role);
+            let kept = Changes::to_attributes([(status, expected), (version, newest)]);
+            transaction.change_existing(key.clone(), kept);
+            repaired = Box::pin(self.store.attempt(transaction)).await?;
+        }
+        self.found(key, "the status or the version of the role is not that of the role".to_owned(), repaired);
         Ok(())
     }
 

@@ -79,8 +79,11 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
         }
     }
     let stats = before.iter().find(|(_, item)| kind(item).name == "role_stats").unwrap();
-    let wrong = ("now_offer".to_owned(), AttributeValue::N("9".to_owned()));
-    damaged.insert(stats.0.clone(), stats.1.clone().into_iter().chain([wrong]).collect());
+    let wrong = [
+        ("now_offer".to_owned(), AttributeValue::N("9".to_owned())),
+        ("role_status".to_owned(), AttributeValue::S("closed".to_owned())),
+    ];
+    damaged.insert(stats.0.clone(), stats.1.clone().into_iter().chain(wrong).collect());
     api.restore(&damaged).await;
     let found = admin.json("verify 1 --items-per-second 1000000").await;
     let open = found["findings"].as_array().unwrap();
