@@ -323,6 +323,11 @@ impl<'i> Items<'i> {
             let id = number(candidate, "id");
             let mut history = self.of(&format!("CANDIDATE#{}", text(candidate, "sk")));
             history.retain(|item| text(item, "sk").starts_with("HISTORY#"));
+            let history: Vec<_> = history
+                .iter()
+                .flat_map(|item| item["touchpoints"]["L"].as_array().into_iter().flatten())
+                .map(|touchpoint| &touchpoint["M"])
+                .collect();
             let changes = known.acts.iter().filter(|(act, answer)| {
                 let is_change = act.path.starts_with(&format!("/api/v1/candidates/{id}/"))
                     && !act.path.ends_with("/notes")

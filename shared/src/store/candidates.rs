@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::applications::Applicant;
 use super::finding::{Reference, by_id};
+use super::keys::Key;
+use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
 use super::tasks::Task;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording};
@@ -22,6 +26,20 @@ pub struct CandidatePage {
     pub screens: Vec<Screen>,
     /// The history, or its newest part, newest first.
     pub touchpoints: Vec<Touchpoint>,
+}
+
+/// The touchpoints of one version of a candidate's record, oldest first. Every version that has any has one item with all of
+/// them.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Touchpoints {
+    touchpoints: Vec<Touchpoint>,
+}
+
+impl Touchpoints {
+    /// The touchpoints, newest first.
+    pub(super) fn newest_first(self) -> impl Iterator<Item = Touchpoint> {
+        self.touchpoints.into_iter().rev()
+    }
 }
 
 /// The maximum number of 1 MB pages to read for one candidate. A function's response cannot be larger.
@@ -125,9 +143,10 @@ impl Transaction {
         record: &CandidateRecord,
         history: &[Touchpoint],
     ) -> Result<(), StoreError> {
-        for (number, touchpoint) in history.iter().enumerate() {
-            let key = keys::touchpoint(self.tenant, record.candidate.id, record.version, number);
-            self.insert(item::write(touchpoint, key, None)?);
+        if !history.is_empty() {
+            let touchpoints = Touchpoints { touchpoints: history.to_owned() };
+            let key = keys::touchpoints(self.tenant, record.candidate.id, record.version);
+            self.insert(item::write(&touchpoints, key, None)?);
         }
         Ok(())
     }
@@ -186,7 +205,8 @@ impl Store {
         };
         for (range, item) in self.read_partition(&partition, MAX_PAGES).await? {
             if range.starts_with(keys::HISTORY) {
-                touchpoints.extend(item::read_listed::<Touchpoint>(item));
+                let read = item::read_listed::<Touchpoints>(item);
+                touchpoints.extend(read.into_iter().flat_map(Touchpoints::newest_first));
             } else if range.starts_with(keys::SCREEN) {
                 screens.extend(item::read_listed::<Screen>(item));
             } else if range == keys::RECORD {
@@ -206,14 +226,49 @@ impl Store {
         Ok(Some(MaybeErased::Present(CandidatePage { record, screens, touchpoints })))
     }
 
-    /// A page of the candidate's history, newest first.
+    /// A page of the candidate's history, newest first. A page may end, and the next one begin, among the touchpoints of a
+    /// version. Like other pages, one of very large items takes two calls.
     pub async fn list_touchpoints(
         &self,
         tenant: Tenant,
         id: Id,
         page: &Paging,
     ) -> Result<Listed<Touchpoint>, StoreError> {
-        self.read_page(&keys::candidate_history(tenant, id), page).await
+        let history = keys::candidate_history(tenant, id);
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let (mut touchpoints, mut before) = (Vec::new(), page.before.clone());
+        for _ in 0..2 {
+            let missing = limit - touchpoints.len();
+            if missing == 0 {
+                break;
+            }
+            // Every item has a touchpoint.
+            let most = u32::try_from(missing).unwrap_or(u32::MAX);
+            let (items, rest) = self.query(&history, most, Range::Before(before.as_deref())).await?;
+            let mut items = items.into_iter().peekable();
+            while let Some(item) = items.next() {
+                let range = Key::of(&item)?.sk;
+                let Some(version) = item::read_listed::<Touchpoints>(item) else { continue };
+                let place = page.before.as_deref();
+                let unread = place.and_then(|place| keys::history_left(place, &range)).unwrap_or(usize::MAX);
+                let unread = unread.min(version.touchpoints.len());
+                let left = unread.saturating_sub(limit - touchpoints.len());
+                touchpoints.extend(version.touchpoints.into_iter().take(unread).skip(left).rev());
+                if touchpoints.len() < limit {
+                    continue;
+                }
+                let next = match left {
+                    0 => (items.peek().is_some() || rest.is_some()).then_some(range),
+                    left => Some(keys::history_before(&range, left)),
+                };
+                return Ok(Listed { items: touchpoints, next });
+            }
+            before = rest;
+            if before.is_none() {
+                break;
+            }
+        }
+        Ok(Listed { items: touchpoints, next: before })
     }
 
     /// A page of everything that was recorded about the candidate's consents, last recorded first.

@@ -63,9 +63,9 @@ macro_rules! rows {
             /// candidate's record: candidate, applications, open screens, consents that count; of an erased candidate, what is kept
             candidate_record: candidate_record, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id), "~FILE"(),
                 of Candidate;
-            /// touchpoint, by the version of the candidate's record, because clocks may differ
-            touchpoint: Touchpoint, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_history,
-                "HISTORY#{version:012}#{number:02}"(version: u64, number: usize), of Candidate;
+            /// touchpoints of a change, by the version of the candidate's record, because clocks may differ
+            touchpoints: Touchpoints, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_history,
+                "HISTORY#{version:012}"(version: u64), of Candidate;
             /// consent of a candidate
             consent: Consent, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_consents,
                 "CONSENT#{id:016}"(id: Id), of Candidate;

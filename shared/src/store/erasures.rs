@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use super::applications::now;
+use super::candidates::Touchpoints;
 use super::deletion::Deletion;
 use super::finding::Reference;
 use super::item::number;
@@ -407,8 +408,9 @@ impl Store {
     ) -> Result<Vec<ResumeFile>, StoreError> {
         let mut files = Vec::new();
         for (_, item) in self.read_partition(&keys::candidate_history(tenant, candidate), usize::MAX).await? {
-            let touchpoint: Touchpoint = item::read(item)?;
-            files.extend(touchpoint.resume().and_then(|resume| resume.file()).cloned());
+            let touchpoints = item::read::<Touchpoints>(item)?.newest_first();
+            let file = |touchpoint: Touchpoint| touchpoint.resume()?.file().cloned();
+            files.extend(touchpoints.filter_map(file));
         }
         Ok(files)
     }
@@ -422,8 +424,8 @@ impl Store {
         let range = Range::Prefix { prefix: keys::HISTORY, after: None };
         let (first, _) = self.query(&keys::candidate_partition(tenant, candidate), 1, range).await?;
         let Some(first) = first.into_iter().next() else { return Ok(None) };
-        Ok(match item::read::<Touchpoint>(first)?.kind {
-            TouchpointKind::Created { source } => Some(source).filter(Source::is_chosen),
+        Ok(match item::read::<Touchpoints>(first)?.newest_first().last().map(|oldest| oldest.kind) {
+            Some(TouchpointKind::Created { source }) => Some(source).filter(Source::is_chosen),
             _ => None,
         })
     }

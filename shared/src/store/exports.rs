@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::candidates::Touchpoints;
 use super::item::FORM;
 use super::keys::{self, EXPIRES_AT, FILTER, PK, SK, STATUS_FILTER};
 use super::maybe_erased::{MaybeErased, read_record};
@@ -94,7 +95,10 @@ impl Store {
         Ok(Some(MaybeErased::Present(CandidateData {
             record,
             screens: screens?,
-            touchpoints: take(&mut found, "touchpoint")?,
+            touchpoints: take(&mut found, "touchpoints")?
+                .into_iter()
+                .flat_map(Touchpoints::newest_first)
+                .collect(),
             notes: take(&mut found, "note")?,
             consents: take(&mut found, "consent")?,
             submissions: take(&mut found, "submission")?,

@@ -30,7 +30,7 @@ const FILE: &str = "FILE#";
 pub(super) const SUBMISSION: &str = "FORM#";
 /// A range key that sorts after all submitted forms.
 const SUBMISSION_END: &str = "FORM#~";
-/// The prefix of the range keys of touchpoints.
+/// The prefix of the range keys of touchpoints, which the version of the record follows.
 pub(super) const HISTORY: &str = "HISTORY#";
 /// The prefix of the range keys of the screens on a candidate's page.
 pub(super) const SCREEN: &str = "SCREEN#";
@@ -213,9 +213,19 @@ pub(super) fn candidate_screens_and_record(tenant: Tenant, id: Id) -> Partition 
     Partition::section(candidate_record(tenant, id).pk, SCREEN, RECORD)
 }
 
-/// A range key that sorts after all touchpoints of this version of the record and before all later ones.
+/// A range key that sorts after the touchpoints of this version of the record and before all later ones.
 pub(super) fn history_after(version: u64) -> String {
     format!("{HISTORY}{version:012}~")
+}
+
+/// The place in a candidate's history before which the first touchpoints of an item are, whose range key is `range`.
+pub(super) fn history_before(range: &str, left: usize) -> String {
+    format!("{range}#{left}")
+}
+
+/// How many of the first touchpoints of an item are before a place in the history; `None` if all are.
+pub(super) fn history_left(place: &str, range: &str) -> Option<usize> {
+    place.strip_prefix(range)?.strip_prefix('#')?.parse().ok()
 }
 
 /// The part of a candidate's partition with the submitted forms and their files.

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::api_keys::ApiKey;
 use super::applications::{Applicant, Entry, ScoredApplicant};
+use super::candidates::Touchpoints;
 use super::channels::CallSetting;
 use super::chart::{Kind, Owner, rows};
 use super::confirmations::Confirmation;
@@ -166,7 +167,7 @@ mod tests {
     /// The page reads from the first touchpoint to the record, and has a place for nothing else.
     #[test]
     fn other_items_of_a_candidate_sort_before_what_the_candidates_page_reads() {
-        let of_page = ["touchpoint", "candidate_screen", "candidate_record"];
+        let of_page = ["touchpoints", "candidate_screen", "candidate_record"];
         let shared = KINDS.iter().filter(|kind| kind.pk == "{tenant}#CANDIDATE#{candidate:016}");
         for kind in shared.filter(|kind| !of_page.contains(&kind.name)) {
             assert!(kind.sk < HISTORY && !kind.sk.starts_with('{'), "{}", kind.name);
