@@ -29,7 +29,7 @@ input! {
         /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
         /// lower case, accents and punctuation don't matter. The people with exactly the rarest of these words come first,
         /// then the others by the word that begins with it. A page reads at most 300 entries of the
-        /// index, so it may be empty while `next_cursor` is set.
+        /// index, and about 5,000 while it finds nobody, so it may be empty while `next_cursor` is set.
         q: optional SearchQuery,
     }
 }

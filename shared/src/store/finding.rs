@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{CandidateGroup, Key};
+use super::keys::{CandidateGroup, Key, Partition};
 use super::list::Range;
 use super::partition::padded;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
@@ -55,6 +55,12 @@ pub(super) struct WordEntry {
 }
 
 impl WordEntry {
+    /// The position of the entry.
+    fn position(&self) -> Result<IndexPosition<'_>, StoreError> {
+        let position = IndexPosition::parse(&self.sk);
+        position.ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))
+    }
+
     /// The approximate number of bytes that a read of the entry is charged for.
     fn size(&self) -> usize {
         const KEYS_AND_NAMES: usize = 40;
@@ -68,17 +74,21 @@ impl WordEntry {
 const MAX_QUERIES: usize = 2;
 /// The maximum number of queries for a page while nobody is found. Such a page is empty only if more would have to be read.
 const MAX_QUERIES_FOR_ANYBODY: usize = 4;
-/// The number of entries of a word that tells whether it is rare. With several words, a search first looks at those of the
+/// The number of entries that a first look at a word reads, for half a unit. With several words, a search first looks at the
 /// three longest ones at the same time.
-const FEW_ENTRIES: u32 = 20;
+const FEW_ENTRIES: usize = 30;
+/// The maximum number of prefixes of a word that a search looks at.
+const MAX_LOOKS: usize = 2;
 /// What ends the number of the word that drives a search, in the position of a page.
 const DRIVER_END: char = ':';
-/// The maximum number of entries that are read for a page of a search with several words.
-const MAX_ENTRIES: usize = 300;
-/// The number of entries that the first query for such a page reads.
+/// The number of entries that the first query for a page of a search with several words reads, if nothing is known about
+/// their size.
 const FIRST_ENTRIES: usize = 100;
-/// The approximate maximum number of bytes that are read for such a page. Two queries for them cost at most 4.5 units.
-const MAX_BYTES: usize = 32 * 1024;
+/// What is read for such a page: its queries cost at most 4.5 units.
+const PAGE: Budget = Budget { entries: 300, bytes: 32 * 1024 };
+/// What a query for a page reads once that much has found nobody. It costs at most 24 units, which is less than the pages that
+/// a client would have to ask for instead.
+const ANYBODY: Budget = Budget { entries: 1_500, bytes: 192 * 1024 };
 /// The maximum number of possible duplicates of a candidate.
 const MAX_DUPLICATES: u32 = 5;
 
@@ -283,73 +293,89 @@ impl Store {
         page: &Paging,
     ) -> Result<Listed<Id>, StoreError> {
         let position = page.before.as_deref().and_then(|position| position.split_once(DRIVER_END));
-        let (driver, after) = match position {
-            Some((driver, after)) => (driver.parse().unwrap_or(0), Some(after.to_owned())),
-            None => (self.rarest_word(organization, query).await?, None),
+        let (driver, after, looks) = if let Some((driver, after)) = position {
+            (driver.parse().unwrap_or(0), Some(after.to_owned()), Looks::new())
+        } else {
+            let (driver, looks) = self.rarest_word(organization, query).await?;
+            (driver, None, looks)
         };
         let query = &query.driven_by(driver);
-        let Listed { items, next } = self.search_driven(organization, query, page.limit, after).await?;
+        let Listed { items, next } =
+            self.search_driven(organization, query, page.limit, after, looks).await?;
         Ok(Listed { items, next: next.map(|next| format!("{driver}{DRIVER_END}{next}")) })
     }
 
-    /// The word that should drive a search: the one with the fewest entries if there are only a few, else the longest one.
-    /// The entries of a word with several prefixes are not counted.
+    /// The word that should drive a search, and the first entries of its prefixes.
     async fn rarest_word(
         &self,
         organization: &Organization,
         query: &SearchQuery,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<(usize, Looks), StoreError> {
         if query.drivers() < 2 {
-            return Ok(0);
+            return Ok((0, Looks::new()));
         }
-        let index = keys::words(organization.tenant());
-        let count = async |driver| {
-            let prefixes = query.driven_by(driver).prefixes(organization.index_form);
-            let [prefix] = prefixes.as_slice() else { return Ok(usize::MAX) };
-            let (entries, more) =
-                self.query(&index, FEW_ENTRIES, Range::Prefix { prefix, after: None }).await?;
-            Ok::<_, StoreError>(if more.is_none() { entries.len() } else { usize::MAX })
+        let index = &keys::words(organization.tenant());
+        let look = async |driver| {
+            let driven = query.driven_by(driver);
+            let prefixes = driven.prefixes(organization.index_form);
+            let reads = prefixes.iter().take(MAX_LOOKS).map(async |prefix| {
+                let read = self.query_words(index, FEW_ENTRIES, prefix, None).await?;
+                Ok::<_, StoreError>((prefix.clone(), read))
+            });
+            let looks: Looks = try_join_all(reads).await?.into_iter().collect();
+            Ok::<_, StoreError>((Rarity::of(&driven, &looks, prefixes.len()), driver, looks))
         };
-        let counts = try_join_all((0..query.drivers()).map(count)).await?;
-        Ok(counts.iter().enumerate().min_by_key(|(_, count)| **count).map_or(0, |(driver, _)| driver))
+        // Of equally rare words, the longest one comes first.
+        let seen = try_join_all((0..query.drivers()).map(look)).await?;
+        let rarest = seen.into_iter().min_by(|(one, ..), (other, ..)| one.cmp(other));
+        Ok(rarest.map_or((0, Looks::new()), |(_, driver, looks)| (driver, looks)))
     }
 
-    /// A page of the results of a search that one word drives, after a sort key.
+    /// Entries whose sort key begins with a prefix, and the last sort key if more follow. Leaves out what cannot be read.
+    async fn query_words(
+        &self,
+        index: &Partition,
+        count: usize,
+        prefix: &str,
+        after: Option<&str>,
+    ) -> Result<WordsRead, StoreError> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let (items, last) = self.query(index, count, Range::Prefix { prefix, after }).await?;
+        Ok((items.into_iter().filter_map(item::read_listed).collect(), last))
+    }
+
+    /// A page of the results of a search that one word drives, after a sort key. The first entries of its prefixes may have
+    /// been read already.
     async fn search_driven(
         &self,
         organization: &Organization,
         query: &SearchQuery,
         limit: u32,
-        after: Option<String>,
+        mut after: Option<String>,
+        mut looks: Looks,
     ) -> Result<Listed<Id>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let index = keys::words(organization.tenant());
-        let mut after = after;
         let plan = SearchPlan::of(query, organization.index_form, after.as_deref());
         let mut prefixes = plan.remaining.as_slice();
         let (mut found, mut last_found) = (Vec::new(), None);
-        let (mut entries, mut bytes) = (0, 0);
-        for made in 0..plan.queries_for_anybody() {
-            if made >= plan.queries && !found.is_empty() {
-                break;
-            }
-            let Some((prefix, rest)) = prefixes.split_first() else { break };
-            let count = match limit - found.len() {
-                0 => break,
-                missing if !query.is_refined() => missing,
-                _ => next_entries(entries, bytes),
+        let (mut read, mut made) = (Amount::default(), 0);
+        while let Some((prefix, rest)) = prefixes.split_first() {
+            let look = if after.is_none() { looks.remove(prefix) } else { None };
+            let (entries, last) = if let Some(look) = look {
+                look
+            } else {
+                let missing = limit - found.len();
+                let Some(count) = plan.next_query(query, missing, found.is_empty(), made, &read) else {
+                    break;
+                };
+                made += 1;
+                let after_in_prefix = after.as_deref().filter(|after| after.starts_with(prefix));
+                self.query_words(&index, count, prefix, after_in_prefix).await?
             };
-            if count == 0 {
-                break;
-            }
-            let after_in_prefix = after.as_deref().filter(|after| after.starts_with(prefix));
-            let range = Range::Prefix { prefix, after: after_in_prefix };
-            let (items, last) = self.query(&index, u32::try_from(count).unwrap_or(u32::MAX), range).await?;
-            for item in items {
-                let Some(entry) = item::read_listed::<WordEntry>(item) else { continue };
-                (entries, bytes) = (entries + 1, bytes + entry.size());
-                let position = IndexPosition::parse(&entry.sk)
-                    .ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))?;
+            for entry in entries {
+                read.add(&entry);
+                let position = entry.position()?;
                 // Who is written again between two queries is in both of their answers.
                 let is_result = query.listed_at(&entry.words, entry.index_form) == Some(position.word);
                 if !is_result || found.contains(&position.id) {
@@ -368,6 +394,74 @@ impl Store {
         }
         let next = prefixes.first().map(|prefix| after.unwrap_or_else(|| prefix.clone()));
         Ok(Listed { items: found, next })
+    }
+}
+
+/// Entries of the search index, and the last sort key if more follow.
+type WordsRead = (Vec<WordEntry>, Option<String>);
+
+/// The first entries of prefixes.
+type Looks = HashMap<String, WordsRead>;
+
+/// How rare a word of a search is, as far as a look at a few entries tells. Rarer words come first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rarity {
+    /// The word has only so many entries.
+    Few(usize),
+    /// The word has more. One comes first if fewer of the entries are no results, then if the people reach further back.
+    More {
+        /// The number of entries that are no results.
+        others: usize,
+        /// The person who was added first.
+        oldest: Option<Id>,
+    },
+}
+
+impl Rarity {
+    /// The rarity of the word that drives `query` and has this number of prefixes.
+    fn of(query: &SearchQuery, looks: &Looks, prefixes: usize) -> Self {
+        let entries = || looks.values().flat_map(|(entries, _)| entries);
+        if looks.len() == prefixes && looks.values().all(|(_, more)| more.is_none()) {
+            return Self::Few(entries().count());
+        }
+        let positions = || entries().filter_map(|entry| Some((entry, entry.position().ok()?)));
+        let is_result =
+            |entry: &WordEntry, word: &str| query.listed_at(&entry.words, entry.index_form) == Some(word);
+        Self::More {
+            others: positions().filter(|(entry, position)| !is_result(entry, position.word)).count(),
+            oldest: positions().map(|(_, position)| position.id).min(),
+        }
+    }
+}
+
+/// A number of entries and of bytes that may be read.
+struct Budget {
+    entries: usize,
+    bytes: usize,
+}
+
+/// What was read.
+#[derive(Default)]
+struct Amount {
+    entries: usize,
+    bytes: usize,
+}
+
+impl Amount {
+    /// Adds an entry.
+    fn add(&mut self, entry: &WordEntry) {
+        (self.entries, self.bytes) = (self.entries + 1, self.bytes + entry.size());
+    }
+
+    /// The number of similar entries that have so many bytes; `None` if nothing was read.
+    const fn similar(&self, bytes: usize) -> Option<usize> {
+        bytes.saturating_mul(self.entries).checked_div(self.bytes)
+    }
+
+    /// The number of entries that a page may still read.
+    fn left_on_page(&self) -> usize {
+        let similar = self.similar(PAGE.bytes.saturating_sub(self.bytes));
+        similar.unwrap_or(FIRST_ENTRIES).min(PAGE.entries.saturating_sub(self.entries))
     }
 }
 
@@ -395,16 +489,27 @@ impl SearchPlan {
         Self { remaining, queries: MAX_QUERIES + usize::from(asks_older_forms) }
     }
 
-    /// The maximum number of queries while nobody is found.
-    const fn queries_for_anybody(&self) -> usize {
-        self.queries + MAX_QUERIES_FOR_ANYBODY - MAX_QUERIES
+    /// The number of entries that the next query reads; `None` if the page has enough. While nobody is found, there are more
+    /// queries for more entries.
+    fn next_query(
+        &self,
+        query: &SearchQuery,
+        missing: usize,
+        is_empty: bool,
+        made: usize,
+        read: &Amount,
+    ) -> Option<usize> {
+        let usual = if query.is_refined() { read.left_on_page() } else { missing };
+        if missing == 0 {
+            return None;
+        }
+        if made < self.queries && usual > 0 {
+            return Some(usual);
+        }
+        let for_anybody = self.queries + MAX_QUERIES_FOR_ANYBODY - MAX_QUERIES;
+        let similar = read.similar(ANYBODY.bytes).unwrap_or(ANYBODY.entries);
+        (is_empty && made < for_anybody).then(|| similar.clamp(1, ANYBODY.entries))
     }
-}
-
-/// The number of entries that the next query for a page reads, after queries that read `entries` with `bytes`.
-fn next_entries(entries: usize, bytes: usize) -> usize {
-    let similar = MAX_BYTES.saturating_sub(bytes).saturating_mul(entries).checked_div(bytes);
-    similar.unwrap_or(FIRST_ENTRIES).min(MAX_ENTRIES - entries)
 }
 
 #[cfg(test)]
@@ -413,11 +518,45 @@ mod tests {
 
     #[test]
     fn a_page_of_a_search_reads_at_most_300_entries_and_32_kilobytes() {
-        assert_eq!(next_entries(0, 0), 100);
-        assert_eq!(next_entries(100, 100 * 80), 200);
-        assert_eq!(next_entries(100, 100 * 160), 104);
-        assert_eq!(next_entries(100, 100 * 400), 0);
-        assert_eq!(next_entries(300, 300 * 80), 0);
+        let left = |entries, bytes| Amount { entries, bytes }.left_on_page();
+        assert_eq!(left(0, 0), 100);
+        assert_eq!(left(100, 100 * 80), 200);
+        assert_eq!(left(100, 100 * 160), 104);
+        assert_eq!(left(100, 100 * 400), 0);
+        assert_eq!(left(300, 300 * 80), 0);
+    }
+
+    /// While nobody is found, a page has two more queries, for 1,500 entries or 192 kilobytes each.
+    #[test]
+    fn a_page_reads_more_while_it_finds_nobody() {
+        let [refined, plain]: [SearchQuery; 2] = ["jane doe", "jane"].map(|text| text.parse().unwrap());
+        let plan = SearchPlan::of(&refined, IndexForm::NEWEST, None);
+        let next = |query, is_empty, made, entries, bytes| {
+            plan.next_query(query, 25, is_empty, made, &Amount { entries, bytes })
+        };
+        assert_eq!(next(&refined, true, 0, 30, 30 * 100), Some(270));
+        for (is_empty, expected) in [(false, None), (true, Some(1_500))] {
+            assert_eq!(next(&refined, is_empty, 1, 300, 300 * 100), expected);
+            assert_eq!(next(&refined, is_empty, 2, 300, 300 * 100), expected);
+            assert_eq!(next(&plain, is_empty, 2, 50, 50 * 100), expected);
+            assert_eq!(next(&refined, is_empty, 4, 3_000, 3_000 * 100), None);
+        }
+        assert_eq!(next(&refined, true, 2, 100, 100 * 1_024), Some(192));
+        assert_eq!(next(&plain, false, 1, 5, 500), Some(25));
+    }
+
+    /// A word with few entries is rarer than one with more, and of these the one with more results.
+    #[test]
+    fn a_rare_word_comes_before_one_with_results_and_this_before_an_old_one() {
+        let old = Id::new(1);
+        let more = |others, oldest| Rarity::More { others, oldest };
+        let mut sorted =
+            [more(9, Id::new(5)), more(9, old), Rarity::Few(7), more(3, Id::new(9)), Rarity::Few(0)];
+        sorted.sort();
+        assert_eq!(
+            sorted,
+            [Rarity::Few(0), Rarity::Few(7), more(3, Id::new(9)), more(9, old), more(9, Id::new(5))]
+        );
     }
 
     #[test]
