@@ -226,7 +226,9 @@ async fn usage_covers_today_and_the_last_30_days_on_every_plan() {
     // If the counter's partition is throttled, a Pro organization's requests are counted on shards.
     let throttle = |on: bool| {
         api.dynamodb.inject_faults(move |operation, request| {
-            let gate = request["ConditionExpression"].is_string() && operation == "UpdateItem";
+            let gate = request["UpdateExpression"] == "ADD #day :cost"
+                && request["ConditionExpression"].is_string()
+                && operation == "UpdateItem";
             (on && gate).then_some(Fault::Throttled)
         });
     };

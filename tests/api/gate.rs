@@ -14,7 +14,7 @@ use shared::random::Random;
 use shared::store::Transaction;
 use tests::browser::Browser;
 use tests::dashboard::{connect_app, owner};
-use tests::interceptor::RecordedCall;
+use tests::interceptor::{Fault, RecordedCall};
 use tests::oauth::{OAuthApp, Tokens, token_status};
 use tests::{ACME, GLOBEX, TestApi, new_credential, tenant};
 
@@ -70,6 +70,13 @@ async fn every_request_writes_one_unit_with_the_most_keys_and_apps_and_the_longe
     let member = owner(&api, ACME).await.id;
     let mut keys = insert_keys(&api, tenant, 0..1).await;
     let mut tokens = Vec::new();
+    // A request that is counted on a shard leaves a note on the gate.
+    api.dynamodb.inject_faults(|operation, request| {
+        let counts = operation == "UpdateItem" && request["UpdateExpression"] == "ADD #day :cost";
+        (counts && request["ConditionExpression"].is_string()).then_some(Fault::Throttled)
+    });
+    api.request(Method::GET, ROUTE).bearer(keys[0].reveal()).send().await.expect(200);
+    api.dynamodb.inject_faults(|_, _| None);
     for day in ["2026-11-20T09:30:00.000Z", "2026-11-21T09:30:00.000Z"] {
         api.clock.set(day);
         assert_units(&api, &keys[0]).await;
@@ -86,6 +93,7 @@ async fn every_request_writes_one_unit_with_the_most_keys_and_apps_and_the_longe
     let items = api.stored_items().await;
     let gate = &items[&(format!("{tenant}#GATE"), "GATE".to_owned())];
     let bytes = size(gate);
+    assert!(gate.contains_key("shards"));
     println!("{bytes} bytes with {KEYS} keys, {APPS} apps, two days and the longest name");
     assert!(bytes <= 1_024, "{bytes} bytes");
     let one_more = new_credential(Kind::ApiKey, tenant, Id::new(7).unwrap(), &Random::seeded(7));

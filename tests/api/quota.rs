@@ -5,16 +5,24 @@ use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::join_all;
 use http::Method;
+use serde_json::Value;
 use shared::auth::Kind;
 use shared::id::Id;
 use shared::model::{Mode, Networks, Plan};
 use shared::random::Random;
 use shared::store::{ApiKey, Transaction};
-use tests::interceptor::Fault;
+use tests::interceptor::{Fault, RecordedCall};
+use tests::permissions::run_as;
 use tests::{ACME, GLOBEX, Response, TestApi, new_credential, tenant};
 
 async fn get_roles(api: &TestApi, mode: Mode) -> Response {
     api.request(Method::GET, "/api/v1/roles").key(GLOBEX, mode).send().await
+}
+
+/// Whether a call counts a request on a gate.
+fn counts_at_gate(operation: &str, request: &Value) -> bool {
+    let is_gate = request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.ends_with("#GATE"));
+    is_gate && operation == "UpdateItem" && request["UpdateExpression"] == "ADD #day :cost"
 }
 
 /// `QUOTA_ROUNDS=200` repeats the test 200 times.
@@ -124,11 +132,8 @@ async fn a_change_of_plan_takes_effect_at_once() {
 #[tokio::test]
 async fn a_throttled_gate_still_enforces_the_quota() {
     let api = TestApi::new().await;
-    let gate_is_throttled = |operation: &str, request: &serde_json::Value| {
-        let is_gate = operation == "UpdateItem"
-            && request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.ends_with("#GATE"));
-        is_gate.then_some(Fault::Throttled)
-    };
+    let gate_is_throttled =
+        |operation: &str, request: &Value| counts_at_gate(operation, request).then_some(Fault::Throttled);
     for _ in 0..100 {
         get_roles(&api, Mode::Live).await.expect(200);
     }
@@ -169,7 +174,7 @@ async fn a_request_on_a_shard_is_counted_at_most_once() {
             let is_first_shard =
                 || pk.contains("#GATE#") && shards.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
             match operation {
-                "UpdateItem" if pk.ends_with("#GATE") => Some(Fault::Throttled),
+                _ if counts_at_gate(operation, request) => Some(Fault::Throttled),
                 "UpdateItem" if is_first_shard() => Some(fault.clone()),
                 _ => None,
             }
@@ -185,8 +190,9 @@ async fn a_request_on_a_shard_is_counted_at_most_once() {
 async fn a_request_is_counted_on_one_of_four_shards() {
     let api = TestApi::new().await;
     api.dynamodb.inject_faults(|operation, request| {
-        let is_gate = request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.contains("#GATE"));
-        (operation == "UpdateItem" && is_gate).then_some(Fault::Throttled)
+        let is_shard = request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.contains("#GATE#"));
+        let is_throttled = counts_at_gate(operation, request) || operation == "UpdateItem" && is_shard;
+        is_throttled.then_some(Fault::Throttled)
     });
     api.dynamodb.take_calls();
     api.get("/api/v1/roles").await.expect(503);
@@ -194,6 +200,93 @@ async fn a_request_is_counted_on_one_of_four_shards() {
     let tried = calls.iter().filter_map(|call| call.request["Key"]["pk"]["S"].as_str());
     let tried: Vec<_> = tried.filter(|pk| pk.contains("#GATE#")).collect();
     assert_eq!((tried.len(), tried.iter().collect::<HashSet<_>>().len()), (4, 4), "{tried:?}");
+}
+
+/// Reads the organization. Returns the day's requests, the read units, and whether shards were read.
+async fn usage(api: &TestApi) -> (u64, f64, bool) {
+    api.dynamodb.take_calls();
+    let shown = api.get("/api/v1/organization").await.expect(200).number("/usage/requests_today");
+    let reads: Vec<_> =
+        api.dynamodb.take_calls().into_iter().filter(|call| call.operation != "UpdateItem").collect();
+    let shards = reads.iter().any(|call| call.request["RequestItems"].to_string().contains("#GATE#"));
+    (shown, reads.iter().map(RecordedCall::units).sum(), shards)
+}
+
+/// Shards are read from the first request that is counted on one until the job has archived that day and a day more.
+#[tokio::test]
+async fn shards_are_read_only_while_they_may_have_counts() {
+    let api = TestApi::new().await;
+    usage(&api).await;
+    assert_eq!(usage(&api).await, (2, 2.0, false), "the gate and the profile");
+    api.dynamodb
+        .inject_faults(|operation, request| counts_at_gate(operation, request).then_some(Fault::Throttled));
+    api.dynamodb.take_calls();
+    for calls in [["GetItem", "UpdateItem", "UpdateItem"].as_slice(), &["GetItem", "UpdateItem"]] {
+        api.get("/api/v1/roles").await.expect(200);
+        let made: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
+        assert_eq!(made, [&["UpdateItem"], calls, &["Query"]].concat(), "the first request leaves a note");
+    }
+    api.dynamodb.inject_faults(|_, _| None);
+    let (shown, _, shards) = usage(&api).await;
+    assert_eq!((shown, shards), (5, true));
+
+    let archive = || run_as("UsageResetFunction", usage_reset::run(api.environment.clone()));
+    for (day, archived, read) in [("2026-11-21", 3, true), ("2026-11-22", 1, false), ("2026-11-23", 1, false)]
+    {
+        api.clock.set(&format!("{day}T00:00:00Z"));
+        assert_eq!(archive().await.unwrap().archived, archived, "{day}: the gate's day, and two shards");
+        let (shown, units, shards) = usage(&api).await;
+        assert_eq!((shown, shards), (1, read), "{day}");
+        assert!(read || (units - 2.0).abs() < f64::EPSILON, "{day}: {units} units");
+    }
+    let page = shared::store::Paging { limit: 10, before: None };
+    let history = api.store().list_usage(tenant(ACME, Mode::Live), &page).await.unwrap();
+    assert_eq!(history.items.last().map(|day| day.requests), Some(5));
+}
+
+/// The note is written before the first count, so the usage shown has every request, whatever is throttled and whenever the
+/// job runs. What is not noted is not admitted.
+#[tokio::test]
+async fn the_usage_has_every_request_although_the_gate_is_throttled_at_random() {
+    let (mut refused, mut waited) = (0, 0);
+    for seed in 0..20 {
+        let api = TestApi::new().await;
+        let random = Random::seeded(seed);
+        let [of_counts, of_notes] =
+            [[60, 60], [90, 60], [100, 95], [90, 100]][usize::try_from(seed % 4).unwrap()];
+        api.dynamodb.inject_faults(move |operation, request| {
+            let is_note = request["UpdateExpression"] == "SET #shards = :today";
+            let likely = if counts_at_gate(operation, request) { of_counts } else { of_notes };
+            let is_gate = is_note || counts_at_gate(operation, request);
+            (is_gate && random.below(100) < likely).then_some(Fault::Throttled)
+        });
+        let mut admitted = 0;
+        for day in ["2026-11-20", "2026-11-21", "2026-11-23"] {
+            api.clock.set(&format!("{day}T23:59:59.9Z"));
+            let send = |_| api.get("/api/v1/roles");
+            let (responses, _) = tokio::join!(join_all((0..40).map(send)), async {
+                // At midnight, the job runs beside the last requests of the day.
+                usage_reset::run(api.environment.clone()).await
+            });
+            admitted += responses.iter().filter(|response| response.status == 200).count();
+            refused += responses.iter().filter(|response| response.status == 503).count();
+        }
+        api.dynamodb.inject_faults(|_, _| None);
+        api.clock.set("2026-11-24T00:00:01Z");
+        let acme = tenant(ACME, Mode::Live);
+        let waiting: u64 = api.store().counted_requests(acme).await.unwrap().values().sum();
+        usage_reset::run(api.environment.clone()).await.unwrap();
+        let page = shared::store::Paging { limit: 10, before: None };
+        let history = api.store().list_usage(acme, &page).await.unwrap();
+        let archived: u64 = history.items.iter().map(|day| day.requests).sum();
+        assert_eq!(archived, admitted as u64, "seed {seed}");
+        assert!(waiting <= archived, "seed {seed}");
+        waited += waiting;
+    }
+    assert!(
+        refused > 0 && waited > 0,
+        "{refused} refused, and {waited} counted on days that were not archived before"
+    );
 }
 
 /// The transactions of the usage reset job may conflict with the first requests of a new day.

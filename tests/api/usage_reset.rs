@@ -107,8 +107,7 @@ async fn a_failing_organization_does_not_stop_the_job() {
     send_requests(&api, 2).await;
     api.clock.set("2026-11-21T00:00:00Z");
     api.dynamodb.inject_faults(|operation, request| {
-        let keys = request["RequestItems"].to_string();
-        (operation == "BatchGetItem" && keys.contains("\"1000#live#GATE\"")).then_some(Fault::Internal)
+        (operation == "GetItem" && request["Key"]["pk"]["S"] == "1000#live#GATE").then_some(Fault::Internal)
     });
     assert!(
         usage_reset::run(api.environment.clone()).await.is_err(),

@@ -6,6 +6,10 @@
 //! result, revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight, and wrong
 //! credentials use no quota.
 //!
+//! DynamoDB allows an item 1,000 writes a second. Above that, requests of a Pro tenant are counted on shards. The gate says until
+//! which day they were (`shards`), which is written before the first one is counted, so nobody reads shards that were never used,
+//! and nobody misses a count.
+//!
 //! A request from a network that its key may not be used from is authenticated with a read of the item and is not counted, so
 //! whoever has found a key uses up no quota with it.
 //!
@@ -90,9 +94,16 @@ pub enum Verdict {
 /// The attribute with the hashes of API keys and access tokens.
 pub(super) const ALIVE: &str = "alive";
 pub(super) const DAY_PREFIX: &str = "day_";
+/// The attribute with the last day on which requests were counted on shards.
+pub(super) const SHARDS: &str = "shards";
 
 pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
+}
+
+/// The last day on which requests of a gate were counted on shards; `None` if there is none that is not archived.
+pub(super) fn last_sharded_day(gate: &Item) -> Option<Day> {
+    gate.get(SHARDS)?.as_s().ok()?.parse().ok()
 }
 
 /// A hash as an element of a set.
@@ -134,9 +145,12 @@ impl Store {
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
         // needs no write, and all other requests are tried again.
         let Some(item) = self.find_at_gate(presented).await? else { return Ok(Verdict::Unknown) };
+        let sharded = last_sharded_day(&item);
         match evaluate(item, cost, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
-                self.count_at_shard(presented.tenant, cost, Day::of(now), shard).await?;
+                let today = Day::of(now);
+                self.open_shards(presented.tenant, today, sharded).await?;
+                self.count_at_shard(presented.tenant, cost, today, shard).await?;
                 Ok(Verdict::Admitted(admission))
             }
             Verdict::Admitted(_) => match self.count_at_gate(presented, cost, now).await? {
@@ -247,6 +261,50 @@ impl Store {
                 _ => Err(StoreError::of(&error)),
             },
         }
+    }
+
+    /// Notes on the gate that requests of `today` are counted on shards, unless `sharded` says that it is noted. The day only
+    /// grows, because shards are read for as long as a day up to it may not be archived.
+    async fn open_shards(
+        &self,
+        tenant: Tenant,
+        today: Day,
+        mut sharded: Option<Day>,
+    ) -> Result<(), StoreError> {
+        /// How often a throttled write is tried. Meanwhile another request may have noted the same.
+        const MAX_ATTEMPTS: usize = 4;
+        for _ in 0..MAX_ATTEMPTS {
+            if sharded.is_some_and(|day| day >= today) {
+                return Ok(());
+            }
+            let call = self
+                .client
+                .update_item()
+                .table_name(&*self.table)
+                .set_key(Some(keys::gate(tenant).attributes()))
+                .update_expression("SET #shards = :today")
+                .condition_expression(
+                    "attribute_exists(#alive) AND (attribute_not_exists(#shards) OR #shards < :today)",
+                )
+                .expression_attribute_names("#shards", SHARDS)
+                .expression_attribute_names("#alive", ALIVE)
+                .expression_attribute_values(":today", AttributeValue::S(today.to_string()))
+                .customize()
+                .config_override(without_retries());
+            match self.count(call.send()).await {
+                Ok(_) => return Ok(()),
+                Err(error) if is_contention(&error) => {
+                    let gate = self.read(keys::gate(tenant)).await?;
+                    sharded = gate.as_ref().and_then(last_sharded_day);
+                }
+                Err(error) => match error.as_service_error() {
+                    // Another request has noted the same or a later day, or all credentials have just ended.
+                    Some(UpdateItemError::ConditionalCheckFailedException(_)) => return Ok(()),
+                    _ => return Err(StoreError::of(&error)),
+                },
+            }
+        }
+        Err(StoreError::Unavailable("the gate is throttled".to_owned()))
     }
 
     /// Counts a request on a shard, or on one of the next if the shard is throttled.

@@ -8,7 +8,6 @@ use super::gate::day_attribute;
 use super::keys::{self, Key};
 use super::recording::{Recorded, names};
 use super::tasks::Task;
-use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
@@ -205,8 +204,14 @@ impl Store {
         tenant: Tenant,
         day: Day,
     ) -> Result<Option<(NamedOrganization, u64)>, StoreError> {
-        let mut items = self.read_many(counter_keys(tenant).chain([keys::profile(tenant)])).await?;
-        let requests = items.iter().map(|counter| item::count(counter, &day_attribute(day))).sum();
+        let mut items = self.read_many([keys::gate(tenant), keys::profile(tenant)]).await?;
+        let mut requests = 0;
+        if let Some(gate) = keys::gate(tenant).take_from(&mut items) {
+            let shards = self.read_shards(tenant, &gate).await?;
+            let counters = shards.iter().chain([&gate]);
+            requests = counters.map(|counter| item::count(counter, &day_attribute(day))).sum();
+            items.push(gate);
+        }
         let organization = NamedOrganization::take_from(&mut items, tenant)?;
         Ok(organization.map(|organization| (organization, requests)))
     }
