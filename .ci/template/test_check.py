@@ -289,7 +289,7 @@ class Published(unittest.TestCase):
 
     def test_partitions(self):
         def logs(text):
-            return lambda template: template["Resources"]["RolesLogs"]["Properties"].update(KmsKeyId=text)
+            return lambda template: template["Resources"]["FunctionLogs"]["Properties"].update(KmsKeyId=text)
 
         for template in [*STACKS.values(), ROLE]:
             self.assertEqual(list(published.partitions(template)), [])
@@ -358,7 +358,7 @@ class Faults(unittest.TestCase):
             return template["Resources"]["RolesFunctionRole"]["Properties"]
 
         def logs(template):
-            return template["Resources"]["RolesLogs"]["Properties"]
+            return template["Resources"]["FunctionLogs"]["Properties"]
 
         def schedule(template, name, text):
             template["Resources"][name]["Properties"]["ScheduleExpression"] = text
@@ -381,7 +381,7 @@ class Faults(unittest.TestCase):
             "Shift lacks the parameter RolesVersion": lambda t: shift(t).pop("RolesVersion"),
             "Shift has no parameter Other": lambda t: shift(t).update(Other="x"),
             "resources of the template are more than 260": lambda t: t["Resources"].update(
-                {f"Queue{i}": {"Type": "AWS::SQS::Queue"} for i in range(40)}
+                {f"Queue{i}": {"Type": "AWS::SQS::Queue"} for i in range(60)}
             ),
             "bytes of the template are more than 1000000": lambda t: t["Resources"]["Table"].update(Metadata={"x": "x" * 1_000_000}),
             "managed policies of RolesFunctionRole are more than 10": lambda t: role(t).update(ManagedPolicyArns=["arn"] * 11),

@@ -572,7 +572,7 @@ fn the_alarms_on_attacks_read_what_is_logged() {
     };
     assert!(metrics.keys().all(|metric| watched(metric)));
     let parameters = &template["Resources"]["Alarms"]["Properties"]["Parameters"];
-    for name in ["AccessLogs", "OauthLogs"] {
+    for name in ["AccessLogs", "FunctionLogs"] {
         assert!(!parameters[name].is_null() && !alarms["Parameters"][name].is_null(), "{name}");
     }
 }

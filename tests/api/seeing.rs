@@ -6,13 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use rolecall_local::functions::tables;
 use serde_yaml_ng::Value;
 use shared::providers::client::Provider;
-use shared::runtime::metrics::{ERRORS, LINES, NAMESPACE, STACK};
+use tests::metric_filters::{Metric, MetricFilter};
 use tests::{generated, project};
 
 /// The price of a metric and of an alarm on one metric, in cents a month (us-east-1).
 const METRIC: usize = 30;
 const ALARM: usize = 10;
 const MAX_METRICS: usize = 100;
+/// The maximum number of filters of a log group.
+const MAX_FILTERS: usize = 100;
+/// The namespace of the metrics in the lines of the logs.
+const NAMESPACE: &str = "Rolecall/${StackName}";
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(project(path)).unwrap()
@@ -40,25 +44,52 @@ fn functions() -> BTreeSet<String> {
     functions.keys().map(|name| name.strip_suffix("Function").unwrap().to_owned()).collect()
 }
 
-/// The names and the second dimensions of all metrics in the lines of the log.
-fn metrics() -> BTreeSet<(&'static str, Option<&'static str>)> {
-    let of_lines = LINES.iter().flat_map(|line| line.metrics.iter().map(|(name, _)| (*name, line.dimension)));
-    of_lines.chain([(ERRORS, None)]).collect()
+/// The names and the dimensions of all metrics in the lines of the logs.
+fn metrics() -> BTreeSet<(String, Option<String>)> {
+    MetricFilter::all()
+        .into_iter()
+        .map(|MetricFilter { metric, .. }| (metric.name, metric.dimension))
+        .collect()
+}
+
+/// A metric with the dimension that a template names.
+fn named(name: &str, dimension: Option<&str>) -> (String, Option<String>) {
+    (name.to_owned(), dimension.map(str::to_owned))
 }
 
 /// The number of metrics of the whole stack.
 fn custom_metrics() -> usize {
     // A function without routes has no request.
     let with_requests = tables().len();
-    let values = |dimension| match dimension {
+    let values = |dimension: Option<&str>| match dimension {
         None | Some("queue") => 1,
         Some("function") => with_requests,
         Some("provider") => Provider::ALL.len(),
         Some(other) => panic!("how many values has the dimension {other}?"),
     };
-    let filters = ALARMS.map(|path| resources(&yaml(path), "AWS::Logs::MetricFilter").len());
-    metrics().into_iter().map(|(_, dimension)| values(dimension)).sum::<usize>()
-        + filters.iter().sum::<usize>()
+    metrics().iter().map(|(_, dimension)| values(dimension.as_deref())).sum()
+}
+
+/// `CloudFormation` checks neither.
+#[test]
+fn metric_filters_keep_the_rules_of_cloudwatch() {
+    let filters = MetricFilter::all();
+    let mut of_groups: BTreeMap<_, usize> = BTreeMap::new();
+    let mut metrics = BTreeSet::new();
+    for MetricFilter { id, log_group, metric, unit, default, .. } in &filters {
+        *of_groups.entry(log_group.as_str()).or_default() += 1;
+        assert_eq!(metric.namespace, NAMESPACE, "{id}");
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        assert!(metric.name.chars().all(is_word) && metric.name.len() <= 255, "{id}: {}", metric.name);
+        assert!(
+            unit.as_deref().is_none_or(|unit| ["Count", "Milliseconds", "Seconds"].contains(&unit)),
+            "{id}"
+        );
+        assert!(metric.dimension.is_none() || default.is_none(), "{id}: a default value forbids dimensions");
+        assert!(metrics.insert(metric), "{id}: two filters count {metric:?}");
+    }
+    assert!(of_groups.values().all(|number| *number <= MAX_FILTERS), "{of_groups:?}");
+    assert_eq!(of_groups.keys().copied().collect::<Vec<_>>(), ["AccessLogs", "FunctionLogs"]);
 }
 
 /// The number of alarms of the whole stack.
@@ -91,9 +122,9 @@ fn the_runbooks_cost_is_current() {
     generated::assert_current("infra/runbook.md", &(lines.join("\n") + "\n"));
 }
 
-/// A function needs one resource for its alarms, the name of its log group for the queries, and nothing for its metrics.
+/// A function needs one resource for its alarms, and nothing for its queries and metrics.
 #[test]
-fn every_function_has_alarms_and_is_in_the_queries() {
+fn every_function_has_alarms_and_all_write_one_log() {
     let template = yaml("template.yaml");
     let functions = functions();
     let stacks = resources(&template, "AWS::CloudFormation::Stack");
@@ -104,16 +135,14 @@ fn every_function_has_alarms_and_is_in_the_queries() {
             let short = name.strip_suffix("Alarms").unwrap().to_owned();
             let function = &stack["Properties"]["Parameters"]["FunctionName"];
             assert_eq!(tagged(function), format!("{short}Function"), "{name}");
+            assert_eq!(stack["Properties"]["Parameters"]["Name"], short.as_str(), "the name in the log");
             short
         })
         .collect();
     assert_eq!(with_alarms, functions, "each function has a stack of infra/function_alarms.yaml");
-    let logs = &stacks["Overview"]["Properties"]["Parameters"]["FunctionLogs"];
-    let Value::Tagged(join) = logs else { panic!("{logs:?}") };
-    let logs = join.value[1].as_sequence().unwrap();
-    let logs: BTreeSet<_> =
-        logs.iter().map(|log| tagged(log).strip_suffix("Logs").unwrap().to_owned()).collect();
-    assert_eq!(logs, functions, "each function's log group is in FunctionLogs");
+    for reader in ["Alarms", "Metrics", "Overview"] {
+        assert_eq!(tagged(&stacks[reader]["Properties"]["Parameters"]["FunctionLogs"]), "FunctionLogs");
+    }
 }
 
 /// The word after a tag, such as `X` of `!Ref X`.
@@ -134,16 +163,18 @@ fn every_function_logs_json_and_leaves_out_lambdas_own_lines() {
             logging["ApplicationLogLevel"].is_null(),
             "{name}: the lines of requests have the level INFO"
         );
-        let group = logging["LogGroup"].clone();
-        assert_eq!(tagged(&group), name.replace("Function", "Logs"));
+        assert_eq!(tagged(&logging["LogGroup"]), "FunctionLogs", "{name}");
     }
-    let variables = &template["Globals"]["Function"]["Environment"]["Variables"];
-    assert_eq!(tagged(&variables["STACK_NAME"]), "AWS::StackName", "a dimension of the metrics");
     assert_eq!(
         tagged(&template["Globals"]["Function"]["Tracing"]),
         "Tracing",
         "one switch for all functions"
     );
+}
+
+/// Whether this is the namespace of the metrics in the lines of the logs.
+fn is_ours(namespace: &Value) -> bool {
+    matches!(namespace, Value::Tagged(sub) if sub.value.as_str() == Some(NAMESPACE))
 }
 
 #[test]
@@ -154,33 +185,33 @@ fn alarms_watch_metrics_that_exist() {
         let template = yaml(path);
         for (name, alarm) in resources(&template, "AWS::CloudWatch::Alarm") {
             let properties = &alarm["Properties"];
-            if properties["Namespace"] == NAMESPACE {
-                let dimensions = properties["Dimensions"].as_sequence().unwrap();
-                let names: Vec<_> = dimensions.iter().map(|one| one["Name"].as_str().unwrap()).collect();
-                assert_eq!(names[0], STACK, "{name}");
-                let metric = properties["MetricName"].as_str().unwrap();
-                let known = metrics.iter().find(|known| **known == (metric, names.get(1).copied()));
-                watched.insert(*known.unwrap_or_else(|| panic!("{name}: no line has {metric} by {names:?}")));
+            let mut watch = |metric: &str, dimension: Option<&str>| {
+                let known = named(metric, dimension);
+                assert!(metrics.contains(&known), "{name}: no filter counts {known:?}");
+                watched.insert(known);
+            };
+            if is_ours(&properties["Namespace"]) {
+                let dimensions = properties["Dimensions"].as_sequence();
+                let names = dimensions.into_iter().flatten().map(|one| one["Name"].as_str().unwrap());
+                let names: Vec<_> = names.collect();
+                assert!(names.len() <= 1, "{name}: {names:?}");
+                watch(properties["MetricName"].as_str().unwrap(), names.first().copied());
                 continue;
             }
             for one in properties["Metrics"].as_sequence().into_iter().flatten() {
                 let metric = &one["MetricStat"]["Metric"];
-                if metric["Namespace"] == NAMESPACE {
-                    assert_eq!(metric["Dimensions"][0]["Name"], STACK, "{name}");
-                    let metric = metric["MetricName"].as_str().unwrap();
-                    let known = metrics.iter().find(|known| **known == (metric, None));
-                    watched.insert(*known.unwrap_or_else(|| panic!("{name}: no line has {metric}")));
+                if is_ours(&metric["Namespace"]) {
+                    assert!(metric["Dimensions"].is_null(), "{name}");
+                    watch(metric["MetricName"].as_str().unwrap(), None);
                 }
             }
             let Value::Tagged(query) = &properties["Metrics"][0]["Expression"] else { continue };
             let query = query.value.as_str().unwrap();
-            if let Some((_, rest)) = query.split_once("SCHEMA(\"Rolecall\", ") {
+            if query.contains("SCHEMA(\"Rolecall") {
                 let words: Vec<_> = query.split('"').skip(1).step_by(2).collect();
-                let (metric, dimension) = (words[0], words[2]);
-                assert!(rest.starts_with(&format!("\"{dimension}\", \"stack\")")), "{name}: {query}");
-                let known = metrics.iter().find(|known| **known == (metric, Some(dimension)));
-                watched
-                    .insert(*known.unwrap_or_else(|| panic!("{name}: no line has {metric} by {dimension}")));
+                let [metric, namespace, dimension] = words[..] else { panic!("{name}: {query}") };
+                assert_eq!(namespace, NAMESPACE, "{name}");
+                watch(metric, Some(dimension));
             }
         }
     }
@@ -198,8 +229,15 @@ fn alarms_watch_metrics_that_exist() {
         ("delivered", None),
         ("delivery_failures", None),
         ("delivery_age", None),
+        ("Calls", None),
+        ("EndedGrants", None),
+        ("RefusedApplications", None),
+        ("SuspectForms", None),
+        ("Responses401", None),
+        ("Responses403", None),
+        ("Responses429", None),
     ] {
-        assert!(watched.contains(&expected), "no alarm watches {expected:?}");
+        assert!(watched.contains(&named(expected.0, expected.1)), "no alarm watches {expected:?}");
     }
 }
 
@@ -217,7 +255,7 @@ fn missing_data_raises_an_alarm_only_if_a_run_is_expected() {
     }
 }
 
-/// The dashboard shows every metric, and nothing that is none.
+/// The dashboard shows every metric of the functions, and nothing that is none. Alarms alone read the metrics of attacks.
 #[test]
 fn the_dashboard_shows_every_metric() {
     let overview = yaml("infra/overview.yaml");
@@ -229,18 +267,21 @@ fn the_dashboard_shows_every_metric() {
             if metric[0] == NAMESPACE {
                 let words: Vec<_> =
                     metric.as_array().unwrap().iter().filter_map(|word| word.as_str()).collect();
-                assert_eq!(words[2..4], ["stack", "${StackName}"]);
-                shown.insert((words[1].to_owned(), words.get(4).map(|name| (*name).to_owned())));
+                shown.insert(named(words[1], words.get(2).copied()));
             } else if let Some(search) = metric[0]["expression"].as_str() {
-                let dimension = search.split(['{', ',']).nth(2).unwrap();
-                let name = search.split("MetricName=\"").nth(1).unwrap().split('"').next().unwrap();
-                shown.insert((name.to_owned(), Some(dimension.to_owned())));
+                let words: Vec<_> = search.split(['"', ',', ' ']).filter(|word| !word.is_empty()).collect();
+                let ["SEARCH('{", NAMESPACE, dimension, "MetricName=", name, ..] = words[..] else {
+                    panic!("{search}")
+                };
+                shown.insert(named(name, dimension.strip_suffix('}')));
             }
         }
     }
-    let all = metrics().into_iter();
-    let all: BTreeSet<_> = all.map(|(name, by)| (name.to_owned(), by.map(str::to_owned))).collect();
-    assert_eq!(shown, all);
+    let of_functions = MetricFilter::of_template("infra/metrics.yaml").into_iter();
+    let of_functions: BTreeSet<_> = of_functions
+        .map(|MetricFilter { metric: Metric { name, dimension, .. }, .. }| (name, dimension))
+        .collect();
+    assert_eq!(shown, of_functions);
 }
 
 /// Saved queries read fields that lines have.

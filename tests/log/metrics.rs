@@ -1,6 +1,6 @@
 //! The metrics in the lines of the log, and how lines belong together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -8,13 +8,17 @@ use lambda_http::{Context, RequestExt};
 use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess};
 use shared::http::App;
+use shared::model::{ApplicationLimits, Mode};
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
-use shared::runtime::metrics::{ERRORS, LINES, NAMESPACE, Source};
 use shared::secret::Secret;
-use tests::TestApi;
+use shared::store::Transaction;
+use tests::browser::{Browser, Form};
 use tests::fake::{FakeResponse, FakeServer};
 use tests::interceptor::Fault;
+use tests::metric_filters::{self, Metric, MetricFilter};
+use tests::oauth::OAuthApp;
+use tests::{ACME, BASE_URL, TestApi, project, tenant};
 use tracing::subscriber::DefaultGuard;
 
 use super::Lines;
@@ -22,8 +26,7 @@ use super::Lines;
 /// The log of a function in AWS.
 fn log_in_lambda() -> (Lines, DefaultGuard) {
     let lines = Lines::default();
-    let source = Source { stack: "rolecall-test".to_owned(), function: "roles-1".to_owned() };
-    let guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), Some(source)));
+    let guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), Some("Roles")));
     (lines, guard)
 }
 
@@ -32,25 +35,13 @@ fn read(lines: &Lines) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Returns the metrics of a line with their dimensions. Fails if `CloudWatch` would reject the line.
-fn metrics(line: &Value) -> BTreeMap<(String, Vec<String>), u64> {
-    let Some(directives) = line.get("_aws") else { return BTreeMap::new() };
-    assert!(directives["Timestamp"].as_u64().is_some_and(|time| time > 1_700_000_000_000), "{line}");
-    let mut metrics = BTreeMap::new();
-    for directive in directives["CloudWatchMetrics"].as_array().unwrap() {
-        assert_eq!(directive["Namespace"], NAMESPACE);
-        let [dimensions] = &directive["Dimensions"].as_array().unwrap()[..] else { panic!("{line}") };
-        let dimensions: Vec<_> =
-            dimensions.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
-        assert!(dimensions.iter().all(|name| line[name].as_str().is_some_and(|value| !value.is_empty())));
-        for metric in directive["Metrics"].as_array().unwrap() {
-            let (name, unit) = (metric["Name"].as_str().unwrap(), metric["Unit"].as_str().unwrap());
-            assert!(["Count", "Milliseconds", "Seconds"].contains(&unit), "{line}");
-            let value = line[name].as_u64().unwrap_or_else(|| panic!("{name} is no number: {line}"));
-            metrics.insert((name.to_owned(), dimensions.clone()), value);
-        }
+/// A metric of the lines of the functions.
+fn metric(name: &str, dimension: Option<&str>) -> Metric {
+    Metric {
+        namespace: "Rolecall/${StackName}".to_owned(),
+        name: name.to_owned(),
+        dimension: dimension.map(str::to_owned),
     }
-    metrics
 }
 
 /// A service whose calls go to this fake of Vapi.
@@ -67,10 +58,10 @@ fn with_vapi(vapi: &FakeServer) -> Services {
 }
 
 /// Invites somebody to a voice screen. Returns the screen and the identifier of the request.
-async fn invite(api: &TestApi) -> (u64, String) {
+async fn invite(api: &TestApi, email: &str) -> (u64, String) {
     let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
     api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
-    let jane = json!({ "name": "Jane", "email": "jane@example.com", "phone": "+14155552671" });
+    let jane = json!({ "name": "Jane", "email": email, "phone": "+14155552671" });
     let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
     let consent =
         json!({ "obtained_at": "2026-11-20T09:00:00Z", "wording": "You may call me and record it." });
@@ -79,18 +70,48 @@ async fn invite(api: &TestApi) -> (u64, String) {
     (invited.number("/id"), invited.header("x-request-id").to_owned())
 }
 
+/// Makes what alarms on attacks count: a code that is used twice, a form by a program, and more forms than the limit.
+async fn attack(api: &TestApi) {
+    let (app, browser) = (OAuthApp::register(api, "none").await, Browser::signed_in(api, ACME).await);
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    app.exchange(&code).await.expect(200);
+    app.exchange(&code).await.expect(400);
+
+    let acme = tenant(ACME, Mode::Live);
+    let organization = api.store().find_organization(acme).await.unwrap().unwrap().organization;
+    let limits = ApplicationLimits { posting: 1, ..ApplicationLimits::default() };
+    let mut transaction = Transaction::new(acme);
+    transaction.put_application_limits(&organization, &limits).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    let job = api.post("/api/v1/quick_post", json!({ "role": { "title": "Waiter" } })).await.expect(201);
+    let apply = format!("{}/apply", job.string("/job_posting/public_url").strip_prefix(BASE_URL).unwrap());
+    for (email, hidden) in [("ada@example.com", ""), ("grace@example.com", ""), ("robot@example.com", "x")] {
+        let form =
+            Form::new(&[("name", "Ada"), ("email", email), ("consent", "yes"), ("confirm_topic", hidden)]);
+        Browser::new(api).submit(&apply, &form).await.expect(303);
+    }
+}
+
 /// Runs the tasks as the schedule does.
 async fn run_schedule(api: &TestApi) {
     tasks::answer(json!({}), api.environment.clone()).await.unwrap();
 }
 
 #[tokio::test]
-async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
-    let vapi = FakeServer::start(|_| FakeResponse::Json(429, json!({ "message": ["no"] }))).await;
+async fn every_metric_filter_finds_its_field_in_a_line() {
+    let answers = AtomicUsize::new(0);
+    let vapi = FakeServer::start(move |_| match answers.fetch_add(1, Ordering::SeqCst) {
+        0 => FakeResponse::Json(201, json!({ "id": "call-1" })),
+        _ => FakeResponse::Json(429, json!({ "message": ["no"] })),
+    })
+    .await;
     let api = TestApi::with_services(with_vapi(&vapi)).await;
     let (lines, _guard) = log_in_lambda();
-    invite(&api).await;
-    run_schedule(&api).await;
+    for email in ["jane@example.com", "ada@example.com"] {
+        invite(&api, email).await;
+        run_schedule(&api).await;
+    }
+    attack(&api).await;
     // The busy gate, a call that is throttled once, and one that is always throttled.
     tokio::time::pause();
     for (operation, times, status) in [("UpdateItem", 1, 200), ("Query", 1, 200), ("Query", 99, 503)] {
@@ -121,21 +142,18 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
     deliver::answer(json!({}), api.environment.clone()).await.unwrap();
 
     let lines = read(&lines);
-    let mut seen: BTreeMap<_, Vec<u64>> = BTreeMap::new();
-    for (metric, value) in lines.iter().flat_map(metrics) {
-        seen.entry(metric).or_default().push(value);
-    }
-    let of_lines = LINES.iter().flat_map(|line| {
-        let dimensions: Vec<_> = ["stack"].into_iter().chain(line.dimension).map(str::to_owned).collect();
-        line.metrics.iter().map(move |(name, _)| ((*name).to_owned(), dimensions.clone()))
-    });
-    let stack = vec!["stack".to_owned()];
-    let expected: BTreeSet<_> = of_lines.chain([(ERRORS.to_owned(), stack.clone())]).collect();
+    let seen = metric_filters::values("FunctionLogs", &lines);
+    let of_functions = MetricFilter::all().into_iter().filter(|filter| filter.log_group == "FunctionLogs");
+    let expected: BTreeSet<_> = of_functions.map(|filter| filter.metric).collect();
     assert_eq!(seen.keys().cloned().collect::<BTreeSet<_>>(), expected);
 
-    let values = |name: &str, dimension: Option<&str>| {
-        let dimensions = ["stack"].into_iter().chain(dimension).map(str::to_owned).collect();
-        seen[&(name.to_owned(), dimensions)].clone()
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the values are whole numbers"
+    )]
+    let values = |name: &str, dimension: Option<&str>| -> Vec<u64> {
+        seen[&metric(name, dimension)].iter().map(|value| *value as u64).collect()
     };
     let requests = lines.iter().filter(|line| line["message"] == "request").count();
     let failed = values("failed", Some("function"));
@@ -148,15 +166,75 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
         "of the gate, after all retries, and of a transaction"
     );
     assert_eq!(values("dynamodb_retries", None), [1, 2]);
-    assert_eq!(values("starts", None).len(), 2, "of the two functions that the requests reached");
+    let starts: BTreeSet<_> =
+        lines.iter().filter(|line| line["starts"] == 1).map(|line| line["route"].as_str()).collect();
+    assert_eq!(values("starts", None).len(), starts.len(), "one of each function that the requests reached");
     assert_eq!(values("unreadable", None), [1]);
-    assert_eq!(values("refused", Some("provider")), [1]);
-    assert_eq!(values("unanswered", Some("provider")), [0]);
-    assert_eq!(values("scheduled", Some("queue")), [1]);
+    assert_eq!(values("refused", Some("provider")), [0, 1]);
+    assert_eq!(values("unanswered", Some("provider")), [0, 0]);
+    assert_eq!(values("scheduled", Some("queue")), [1, 1]);
     assert_eq!((values("feed_age", None), values("delivered", None)), (vec![0], vec![0]));
     let errors = lines.iter().filter(|line| line["level"] == "ERROR").count();
-    assert_eq!(values(ERRORS, None).len(), errors);
+    assert_eq!(values("errors", None).len(), errors);
+    assert!(lines.iter().all(|line| line["function"] == "Roles"));
     assert!(errors >= 3, "two failed requests, and the item");
+}
+
+/// What a request logged before metrics came from filters: its line with the names of metrics, and the gateway's.
+const BEFORE: usize = 714 + 317;
+
+/// A request logs at most half of what it did, in the function and in the gateway.
+#[tokio::test]
+async fn a_request_logs_few_bytes() {
+    let api = TestApi::new().await;
+    let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+    api.get(&format!("/api/v1/roles/{role}")).await.expect(200);
+    let (lines, _guard) = log_in_lambda();
+    api.get(&format!("/api/v1/roles/{role}")).await.expect(200);
+    let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    // The gateway's identifiers are longer than those of the tests.
+    let id = serde_json::from_str::<Value>(&line).unwrap()["request_id"].as_str().unwrap().len();
+    let of_function = line.trim_end().len() + "Jq4L6NmlkQwlt3N=".len() - id;
+
+    let template: serde_yaml_ng::Value =
+        serde_yaml_ng::from_str(&std::fs::read_to_string(project("template.yaml")).unwrap()).unwrap();
+    let format = template["Resources"]["Api"]["Properties"]["AccessLogSettings"]["Format"].as_str().unwrap();
+    let mut access = format.to_owned();
+    for (name, value) in [
+        ("requestId", "Jq4L6NmlkQwlt3N="),
+        ("identity.sourceIp", "203.0.113.195"),
+        ("httpMethod", "GET"),
+        ("path", &format!("/api/v1/roles/{role}")),
+        ("routeKey", "ANY /api/v1/roles/{id}"),
+        ("status", "401"),
+        ("responseLength", "1024"),
+        ("responseLatency", "12"),
+        ("integrationErrorMessage", "-"),
+    ] {
+        access = access.replace(&format!("\"$context.{name}\""), &format!("\"{value}\""));
+    }
+    assert!(!access.contains("$context"), "{access}");
+    println!("{of_function} + {} bytes\n{line}{access}", access.len());
+    assert!(
+        of_function + access.len() <= BEFORE / 2,
+        "{of_function} + {} bytes: {line} {access}",
+        access.len()
+    );
+
+    // The filters of the gateway's log find the status.
+    let access: Value = serde_json::from_str(&access).unwrap();
+    let mut statuses = Vec::new();
+    for filter in MetricFilter::all().into_iter().filter(|filter| filter.log_group == "AccessLogs") {
+        let status = filter.metric.name.strip_prefix("Responses").unwrap().to_owned();
+        for (other, expected) in [(status.as_str(), Some((1.0, None))), ("200", None)] {
+            let mut line = access.clone();
+            line["status"] = other.into();
+            assert_eq!(filter.value(&line), expected, "{}", filter.id);
+        }
+        statuses.push(status);
+    }
+    assert_eq!(statuses, ["401", "403", "429"]);
 }
 
 #[tokio::test]
@@ -167,12 +245,11 @@ async fn the_schedule_is_logged_and_measured_even_if_nothing_is_due() {
     tasks::answer(json!({ "Records": [] }), api.environment.clone()).await.unwrap();
     let lines = read(&lines);
     let [line] = &lines[..] else { panic!("{lines:?}") };
-    let metrics = metrics(line);
-    let queue = vec!["stack".to_owned(), "queue".to_owned()];
-    for (name, value) in [("scheduled", 1), ("oldest", 0), ("tasks", 0)] {
-        assert_eq!(metrics[&(name.to_owned(), queue.clone())], value, "{name}");
+    let metrics = metric_filters::values("FunctionLogs", std::slice::from_ref(line));
+    for (name, value) in [("scheduled", 1.0), ("oldest", 0.0), ("tasks", 0.0)] {
+        assert_eq!(metrics[&metric(name, Some("queue"))], [value], "{name}");
     }
-    assert!(metrics[&("dynamodb_calls".to_owned(), vec!["stack".to_owned()])] >= 256, "{line}");
+    assert!(metrics[&metric("dynamodb_calls", None)][0] >= 256.0, "{line}");
 }
 
 /// An API that may send to this machine, as the local service does.
@@ -257,7 +334,7 @@ async fn changes_and_events_that_wait_are_measured_by_their_age() {
 #[tokio::test]
 async fn a_task_that_waits_is_measured_by_its_age() {
     let api = TestApi::new().await;
-    invite(&api).await;
+    invite(&api, "jane@example.com").await;
     api.clock.set("2026-11-20T09:37:00Z");
     let (lines, _guard) = log_in_lambda();
     run_schedule(&api).await;
@@ -272,7 +349,7 @@ async fn a_request_can_be_followed_to_its_task_and_to_the_provider() {
     let vapi = FakeServer::start(|_| FakeResponse::Json(201, json!({ "id": "call-1" }))).await;
     let api = TestApi::with_services(with_vapi(&vapi)).await;
     let (lines, _guard) = log_in_lambda();
-    let (screen, request) = invite(&api).await;
+    let (screen, request) = invite(&api, "jane@example.com").await;
     let end = "2030-01-01T00:00:00Z".parse().unwrap();
     let due = api.due_tasks(end).await;
     let [task] = &due[..] else { panic!("{due:?}") };
@@ -298,7 +375,7 @@ async fn a_provider_that_does_not_answer_is_measured() {
     let vapi = FakeServer::start(|_| FakeResponse::Json(503, json!({}))).await;
     let api = TestApi::with_services(with_vapi(&vapi)).await;
     let (lines, _guard) = log_in_lambda();
-    invite(&api).await;
+    invite(&api, "jane@example.com").await;
     run_schedule(&api).await;
     let calls: Vec<_> =
         read(&lines).into_iter().filter(|line| line["message"] == "a call to a provider").collect();

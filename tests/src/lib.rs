@@ -23,6 +23,7 @@ pub mod fake;
 pub mod generated;
 pub mod interceptor;
 pub mod mcp_fixtures;
+pub mod metric_filters;
 pub mod oauth;
 pub mod openapi;
 pub mod passkeys;

@@ -9,11 +9,11 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter}
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::metrics::Source;
-
 /// The log, as lines of JSON. Each request has one line at its end. Other lines have a `span` with the request's id and
-/// its actor, as far as that is known, or with the job's or the task's. Lines have metrics if their `source` is known.
-pub fn log<W>(writer: W, source: Option<Source>) -> impl Subscriber
+/// its actor, as far as that is known, or with the job's or the task's. Each line names the `function`, if it is known.
+///
+/// Fields of lines are metrics in AWS: `infra/metrics.yaml` says which.
+pub fn log<W>(writer: W, function: Option<&str>) -> impl Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -23,8 +23,9 @@ where
         .with_current_span(true)
         .with_span_list(false)
         .with_target(false);
+    let ending = function.map(|name| format!(",\"function\":{}}}", serde_json::Value::from(name)));
     let lines =
-        tracing_subscriber::fmt::layer().json().event_format(Lines { json, source }).with_writer(writer);
+        tracing_subscriber::fmt::layer().json().event_format(Lines { json, ending }).with_writer(writer);
     tracing_subscriber::registry().with(lines).with(log_filter())
 }
 
@@ -37,10 +38,17 @@ pub fn log_filter() -> Targets {
     })
 }
 
-/// The format of a line: JSON, with the directives of metrics.
+/// The name of the function in the template, without `Function`, from what Lambda calls it:
+/// `{stack}-{name}Function-{suffix}`.
+pub(super) fn function_name(of_lambda: &str) -> &str {
+    let name = of_lambda.rsplit('-').nth(1).unwrap_or(of_lambda);
+    name.strip_suffix("Function").unwrap_or(name)
+}
+
+/// The format of a line: JSON that ends with the name of the function.
 struct Lines {
     json: Format<Json>,
-    source: Option<Source>,
+    ending: Option<String>,
 }
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -54,13 +62,29 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let Some(members) = self.source.as_ref().and_then(|source| source.members(event)) else {
+        let Some(ending) = &self.ending else {
             return self.json.format_event(context, writer, event);
         };
         let mut line = String::new();
         self.json.format_event(context, Writer::new(&mut line), event)?;
-        // Fields of events cannot be objects, so the directives are added to the finished object.
         let object = line.trim_end().strip_suffix('}').ok_or(fmt::Error)?;
-        writeln!(writer, "{object},{members}}}")
+        writeln!(writer, "{object}{ending}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function_name;
+
+    #[test]
+    fn a_functions_name_is_part_of_what_lambda_calls_it() {
+        for (of_lambda, name) in [
+            ("rolecall-prod-RolesFunction-1A2B3C4D5E6F", "Roles"),
+            ("rolecall-DashboardRolesFunction-aB3", "DashboardRoles"),
+            ("RolesFunction", "Roles"),
+            ("roles", "roles"),
+        ] {
+            assert_eq!(function_name(of_lambda), name);
+        }
     }
 }

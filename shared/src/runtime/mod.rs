@@ -1,7 +1,5 @@
 //! Runs a function in Lambda: its start-up and its event loop.
 
-pub mod metrics;
-
 mod log;
 
 use std::future::{Future, ready};
@@ -121,8 +119,9 @@ fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
 
 /// Starts the log and the async runtime. One thread is enough, because Lambda sends a function one event at a time.
 fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
-    let source = metrics::Source::read(variable);
-    tracing::subscriber::set_global_default(log(std::io::stdout, source))?;
+    let function = variable("AWS_LAMBDA_FUNCTION_NAME");
+    let name = function.as_deref().map(log::function_name);
+    tracing::subscriber::set_global_default(log(std::io::stdout, name))?;
     // The future is on the heap, so that it is not copied between stack frames.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(Box::pin(run))
 }
