@@ -141,8 +141,8 @@ const TEXTS: &[(&str, Texts)] = &[
 
 /// The kinds of items that may have the person's identifier after the erasure: the tombstone, what happened, and the receipts
 /// that must not be used for another request yet.
-const WITH_ID: [&str; 6] =
-    ["audit_entry", "candidate_record", "delivery", "erased_candidate", "event", "receipt"];
+const WITH_ID: [&str; 7] =
+    ["audit_entry", "candidate_record", "delivery", "erased_candidate", "event", "feed_head", "receipt"];
 
 /// The lines of the log.
 #[derive(Clone, Default)]

@@ -1,8 +1,10 @@
 //! The change feed: what is an event, the order and the numbers of events, and how the feed is read.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::task::Poll;
 
 use futures_util::future::{join_all, poll_fn};
 use http::Method;
@@ -20,8 +22,9 @@ use shared::providers::webhooks::WebhookReach;
 use shared::random::Random;
 use shared::store::{AuditOrigin, FeedHead, Store, Transaction};
 use tests::fake::{FakeResponse, FakeServer};
-use tests::interceptor::Fault;
+use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, Fixtures, GLOBEX, TestApi, engine, tenant};
+use tokio::sync::Notify;
 
 use super::webhooks::write_events;
 
@@ -421,35 +424,175 @@ async fn a_deleted_organization_leaves_nothing_of_its_feed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// An event costs 8 write units at most: 2 each for the outbox, the event, the deletion from the outbox and the head.
+/// A change with one event costs 5 write units: 2 for the outbox in the request's transaction, and in the function one each for
+/// the head, the event and the deletion from the outbox.
 #[tokio::test]
-async fn an_event_costs_eight_write_units() {
+async fn the_function_moves_an_event_with_three_write_units() {
     let api = TestApi::new().await;
     api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
     api.run_feed().await;
-    api.post("/api/v1/roles", json!({ "title": "y" })).await.expect(201);
-    let transaction = |calls: Vec<tests::interceptor::RecordedCall>| {
-        calls.into_iter().find(|call| call.operation == "TransactWriteItems").unwrap()
+    for (changes, expected) in [(1, 3.0), (2, 5.0), (10, 21.0)] {
+        for _ in 0..changes {
+            api.post("/api/v1/roles", json!({ "title": "y" })).await.expect(201);
+        }
+        api.dynamodb.take_calls();
+        api.run_feed().await;
+        let is_write = |call: &RecordedCall| !matches!(call.operation.as_str(), "GetItem" | "Query");
+        let written: f64 =
+            api.dynamodb.take_calls().iter().filter(|call| is_write(call)).map(RecordedCall::units).sum();
+        // DynamoDB Local counts the units differently.
+        if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
+            assert!((written - expected).abs() < f64::EPSILON, "{changes} changes cost {written}");
+        }
+    }
+}
+
+/// The time after which another run may take over a batch.
+const LEASE: i64 = 20_000;
+
+/// Polls a future at most so many times.
+async fn poll<T, F: Future<Output = T>>(polls: u64, future: &mut Pin<Box<F>>) -> Option<T> {
+    let mut left = polls;
+    poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+/// An API with changes of Acme that are not in the feed yet, and the number of their events.
+async fn with_changes() -> (TestApi, usize) {
+    let api = TestApi::new().await;
+    for title in ["One", "Two"] {
+        let role = json!({ "role": { "title": title, "description": "A job." } });
+        api.post("/api/v1/quick_post", role).await.expect(201);
+        let person =
+            json!({ "name": "Jane Doe", "email": format!("{title}@example.com"), "phone": "+4915112345678" });
+        api.post("/api/v1/candidates", person).await.expect(201);
+    }
+    let count = api.stored_items().await.into_iter().filter(|((pk, _), _)| pk.starts_with("OUTBOX#"));
+    let count = count.map(|(_, item)| item["changes"].as_l().unwrap().len()).sum();
+    (api, count)
+}
+
+/// What a reader without a position sees, and the position after it. No number is missing.
+async fn read_on(api: &TestApi, position: Option<&str>) -> (Vec<Value>, String) {
+    let after = position.map(|position| format!("?after={position}")).unwrap_or_default();
+    let page = api.get(&format!("/api/v1/events{after}")).await.expect(200);
+    assert_eq!(page.body["has_more"], false);
+    let events = page.body["data"].as_array().unwrap().clone();
+    let first = position.unwrap_or("0").parse::<u64>().unwrap() + 1;
+    for (seq, event) in (first..).zip(&events) {
+        assert_eq!(event["seq"], seq, "{events:?}");
+    }
+    assert_eq!(page.string("/position").parse::<u64>().unwrap(), first - 1 + events.len() as u64);
+    (events, page.string("/position").to_owned())
+}
+
+/// A reader who began while runs were at work ends with every change once, and nothing is left in the outbox.
+async fn expect_all(api: &TestApi, (mut seen, position): (Vec<Value>, String), count: usize, what: &str) {
+    seen.extend(read_on(api, Some(&position)).await.0);
+    let subjects: BTreeSet<_> =
+        seen.iter().map(|event| format!("{}{}", event["type"], event["subject"])).collect();
+    assert_eq!((seen.len(), subjects.len()), (count, count), "{what}: {seen:?}");
+    assert_eq!(read_on(api, None).await.0, seen, "{what}: what was seen stays");
+    let ids: Vec<_> = seen.iter().map(|event| event["id"].as_u64().unwrap()).collect();
+    assert!(ids.is_sorted(), "{what}");
+    let items = api.stored_items().await;
+    assert!(!items.keys().any(|(pk, _)| pk.starts_with("OUTBOX#")), "{what}");
+    assert_eq!(items.keys().filter(|(pk, _)| pk == "1#live#EVENT").count(), count, "{what}");
+}
+
+/// Lets so much time pass.
+fn pass(api: &TestApi, milliseconds: i64) {
+    let now = api.environment.clock.now() + SignedDuration::from_millis(milliseconds);
+    api.clock.set(&now.to_string());
+}
+
+fn run_of(api: &TestApi) -> Pin<Box<impl Future<Output = Result<feed::Summary, lambda_http::Error>>>> {
+    Box::pin(feed::run_for(api.environment.clone(), vec![tenant(ACME, Mode::Live)]))
+}
+
+/// Runs the feed of Acme until it would make its call after so many. Returns whether it ended before.
+async fn run_killed(api: &TestApi, calls: u64) -> bool {
+    let (left, killed) = (AtomicU64::new(calls), Arc::new(Notify::new()));
+    let kill = killed.clone();
+    api.dynamodb.inject_faults(move |_, _| {
+        let is_over =
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left: u64| left.checked_sub(1)).is_err();
+        if is_over {
+            kill.notify_one();
+        }
+        is_over.then_some(Fault::Hang)
+    });
+    let is_done = tokio::select! {
+        biased;
+        () = killed.notified() => false,
+        done = run_of(api) => {
+            done.unwrap();
+            true
+        }
     };
-    api.dynamodb.take_calls();
-    api.run_feed().await;
-    let moved = transaction(api.dynamodb.take_calls());
-    // DynamoDB Local counts the units of transactions differently.
-    if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
-        assert!((moved.units() - 6.0).abs() < f64::EPSILON, "{}", moved.units());
+    api.dynamodb.inject_faults(|_, _| None);
+    is_done
+}
+
+/// Nobody continues what a killed run has begun before its time is over.
+#[tokio::test]
+async fn a_run_that_is_killed_before_any_of_its_calls_is_finished_by_another_one() {
+    for calls in 0.. {
+        let (api, count) = with_changes().await;
+        let is_done = run_killed(&api, calls).await;
+        let seen = read_on(&api, None).await;
+        run_of(&api).await.unwrap();
+        pass(&api, LEASE);
+        run_of(&api).await.unwrap();
+        expect_all(&api, seen, count, &format!("killed after {calls} calls")).await;
+        if is_done {
+            assert!(calls > 15, "{calls}");
+            return;
+        }
+    }
+}
+
+/// The second run comes while the first one works, or when its time is over although it is only slow.
+#[tokio::test]
+async fn two_runs_at_the_same_time_move_each_change_once() {
+    for waits in [0, LEASE] {
+        for polls in 0.. {
+            let (api, count) = with_changes().await;
+            let what = format!("another run after {polls} polls and {waits} ms");
+            let mut slow = run_of(&api);
+            let done = poll(polls, &mut slow).await;
+            pass(&api, waits);
+            api.post("/api/v1/roles", json!({ "title": "Meanwhile" })).await.expect(201);
+            run_of(&api).await.unwrap();
+            let seen = read_on(&api, None).await;
+            if done.is_some() {
+                expect_all(&api, seen, count + 1, &what).await;
+                break;
+            }
+            // If its time is over, it fails.
+            let ended = slow.await;
+            assert!(waits > 0 || ended.is_ok(), "{what}: {ended:?}");
+            pass(&api, 1);
+            expect_all(&api, seen, count + 1, &what).await;
+        }
     }
 }
 
 const TENANTS: u64 = 50;
 const ROLES_PER_TENANT: u64 = 3;
 
-/// A store of another process, whose clock is `ahead` of the test's.
-async fn process(api: &TestApi, ahead: i64, seed: u64) -> (Store, Clock) {
-    let table = &api.environment.config.table;
+/// A store of another process, whose clock is `ahead` of a common time.
+async fn process(api: &TestApi, time: &Arc<AtomicI64>, ahead: i64, seed: u64) -> (Store, Clock) {
+    let (table, time) = (&api.environment.config.table, time.clone());
     let store = engine::store(api.dynamodb.client(), table).await;
-    let clock = Clock::from_fn(move || {
-        Timestamp::from_millisecond(1_795_167_000_000).unwrap() + SignedDuration::from_millis(ahead)
-    });
+    let clock =
+        Clock::from_fn(move || Timestamp::from_millisecond(time.load(Ordering::Relaxed) + ahead).unwrap());
     let ids = Ids::new(clock.clone(), Random::seeded(seed));
     let origin = AuditOrigin::inside(AuditActor::system(), clock.clone(), ids);
     (store.with_origin(Arc::new(origin)), clock)
@@ -457,16 +600,7 @@ async fn process(api: &TestApi, ahead: i64, seed: u64) -> (Store, Clock) {
 
 /// Polls a future at most `polls` times, and drops it unless it is done. This is how a process is killed.
 async fn kill_after<T>(polls: u64, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = Box::pin(future);
-    let mut left = polls;
-    poll_fn(move |context| {
-        if left == 0 {
-            return std::task::Poll::Ready(None);
-        }
-        left -= 1;
-        future.as_mut().poll(context).map(Some)
-    })
-    .await
+    poll(polls, &mut Box::pin(future)).await
 }
 
 fn tenant_number(number: u64) -> Tenant {
@@ -539,11 +673,12 @@ async fn no_change_is_lost_doubled_or_out_of_order() {
         _ => None,
     });
     let (made, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let time = Arc::new(AtomicI64::new(1_795_167_000_000));
     let writers = (0_u64..6).map(|number| {
-        let (api, made) = (&api, &made);
+        let (api, made, time) = (&api, &made, &time);
         async move {
             let offset = [0, 2_000, -2_000, 7, -60_000, 90_000][usize::try_from(number).unwrap()];
-            let (store, clock) = process(api, offset, number).await;
+            let (store, clock) = process(api, time, offset, number).await;
             let random = Random::seeded(100 + number);
             while made.fetch_add(1, Ordering::Relaxed) < changes {
                 let polls = if random.below(10) == 0 { random.below(15) } else { u64::MAX };
@@ -552,16 +687,20 @@ async fn no_change_is_lost_doubled_or_out_of_order() {
         }
     });
     let jobs = (0_u64..2).map(|number| {
-        let (api, is_over) = (&api, &is_over);
+        let (api, is_over, time) = (&api, &is_over, &time);
         async move {
             let random = Random::seeded(200 + number);
-            let (store, clock) = process(api, i64::try_from(number).unwrap() * 500, 50 + number).await;
+            let (store, clock) = process(api, time, i64::try_from(number).unwrap() * 500, 50 + number).await;
             let environment =
                 Environment { store, clock, random: Random::seeded(300 + number), ..api.environment.clone() };
             while !is_over.load(Ordering::Relaxed) {
                 let tenants = (0..4).map(|_| tenant_number(random.below(TENANTS))).collect();
                 let polls = if random.below(3) == 0 { random.below(30) } else { u64::MAX };
                 let _ = kill_after(polls, feed::run_for(environment.clone(), tenants)).await;
+                // Sometimes the time of a run is over that is only slow.
+                if random.below(4) == 0 {
+                    time.fetch_add(LEASE / 2, Ordering::Relaxed);
+                }
             }
         }
     });
@@ -583,7 +722,8 @@ async fn no_change_is_lost_doubled_or_out_of_order() {
     };
     let ((), _, mut positions) = tokio::join!(work, join_all(jobs), reader);
     api.dynamodb.inject_faults(|_, _| None);
-    feed::run(api.environment.clone()).await.unwrap();
+    let (_, clock) = process(&api, &time, 10 * LEASE, 7).await;
+    feed::run(Environment { clock, ..api.environment.clone() }).await.unwrap();
     let mut events = 0;
     for (number, (after, seen)) in (0..).zip(positions.iter_mut()) {
         let tenant = tenant_number(number);

@@ -78,7 +78,10 @@ pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventTy
     };
     api.write_items(events.iter().map(item)).await;
     let last = head.seq + events.len() as u64;
-    let head = json!({ "seq": last, "last_id": 1, "last_expiry": expiry, "jumps": [], "form": 1 });
+    let batch = json!({ "after": last, "first_id": 1, "entries": [], "run": 0, "until": null });
+    let head = json!({
+        "seq": last, "last_id": 1, "last_expiry": expiry, "jumps": [], "version": last, "batch": batch, "form": 1,
+    });
     let mut item: HashMap<String, AttributeValue> = serde_dynamo::to_item(head).unwrap();
     item.insert("pk".to_owned(), text(format!("{tenant}#EVENT_HEAD")));
     item.insert("sk".to_owned(), text("HEAD".to_owned()));

@@ -278,7 +278,7 @@ impl Intercept for ReturnConsumedCapacity {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let request = context.request_mut();
-        if ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "TransactWriteItems"]
+        if ["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"]
             .contains(&operation(request))
         {
             let members =

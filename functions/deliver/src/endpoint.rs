@@ -87,14 +87,14 @@ impl Taken<'_> {
         let is_behind = self.take_new_events(&endpoint).await?;
         let (mut queue, mut attempts) = (Queue::New, self.list_attempts(Queue::New).await?);
         if !is_behind && !has_due(&attempts, self.now) {
-            self.take_replayed_events(&endpoint).await?;
+            let has_moved = self.take_replayed_events(&endpoint).await?;
             let replayed = self.list_attempts(Queue::Replayed).await?;
             if has_due(&replayed, self.now) {
                 (queue, attempts) = (Queue::Replayed, replayed);
             } else {
                 let next = attempts.iter().chain(&replayed).map(|attempt| attempt.due).min();
                 let Some(next) = next.filter(|next| *next <= later(self.now, WAIT)) else {
-                    return Ok(self.progress.replay.is_some());
+                    return Ok(has_moved && self.progress.replay.is_some());
                 };
                 self.now = self.job.environment.clock.wait_until(next).await;
                 return Ok(true);
@@ -127,9 +127,9 @@ impl Taken<'_> {
         Ok(page.has_more)
     }
 
-    /// Turns the next events of a replay into deliveries.
-    async fn take_replayed_events(&mut self, endpoint: &WebhookEndpoint) -> Result<(), DeliverError> {
-        let Some(replay) = self.progress.replay else { return Ok(()) };
+    /// Turns the next events of a replay into deliveries. Returns `false` if there are none, or if they are not in the table yet.
+    async fn take_replayed_events(&mut self, endpoint: &WebhookEndpoint) -> Result<bool, DeliverError> {
+        let Some(replay) = self.progress.replay else { return Ok(false) };
         let (store, now) = (&self.job.environment.store, self.job.environment.clock.now());
         let head = store.get_feed_head(self.tenant).await?;
         let page = store.list_events(self.tenant, &head, replay.after, EVENTS, now).await?;
@@ -137,7 +137,7 @@ impl Taken<'_> {
             let start = store.find_feed_start(self.tenant, &head, now).await?;
             let after = start.max(replay.after + 1);
             self.progress.replay = (after < replay.until).then_some(Replay { after, ..replay });
-            return Ok(());
+            return Ok(true);
         };
         let events: Vec<Event> = page
             .events
@@ -145,9 +145,9 @@ impl Taken<'_> {
             .filter(|event| event.seq.is_some_and(|seq| seq <= replay.until))
             .collect();
         let transaction = self.deliveries(endpoint, &events, DeliveryOrigin::Replay)?;
-        let is_complete = page.next >= replay.until || events.is_empty();
-        self.progress.replay = (!is_complete).then_some(Replay { after: page.next, ..replay });
-        self.store_progress(transaction).await
+        self.progress.replay = (page.next < replay.until).then_some(Replay { after: page.next, ..replay });
+        self.store_progress(transaction).await?;
+        Ok(page.next > replay.after)
     }
 
     /// The deliveries of the events that the endpoint wants.

@@ -3,8 +3,7 @@
 //!
 //! After that it starts the deliver function for the tenants with new events.
 //!
-//! A run may be late, run twice or concurrently, and be killed at any point: the store moves changes in transactions that
-//! succeed only once, and remembers no position.
+//! A run may be late, run twice or concurrently, and be killed at any point: what one run has begun, the next one ends.
 
 use std::collections::{BTreeSet, HashSet};
 use std::future::ready;
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::Tenant;
-use shared::store::{CommitError, OutboxPartition, Sequenced};
+use shared::store::{CommitError, FeedRun, OutboxPartition, Sequenced};
 
 /// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -96,9 +95,10 @@ async fn move_changes(
 ) -> Result<Summary, lambda_http::Error> {
     let started = environment.clock.now();
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
+    let run = FeedRun { number: environment.random.below(u64::MAX), ids: &ids, clock: &environment.clock };
     let runs = tenants.into_iter().map(|tenant| {
-        let (environment, ids) = (&environment, &ids);
-        async move { (tenant, advance(environment, ids, tenant).await) }
+        let environment = &environment;
+        async move { (tenant, advance(environment, run, tenant).await) }
     });
     let mut runs = stream::iter(runs).buffer_unordered(CONCURRENCY);
     let mut summary = Summary::default();
@@ -129,14 +129,14 @@ async fn move_changes(
 /// Moves the changes of a tenant. Returns also what was moved before an error.
 async fn advance(
     environment: &Environment,
-    ids: &Ids,
+    run: FeedRun<'_>,
     tenant: Tenant,
 ) -> (Sequenced, Result<(), CommitError>) {
     let (store, clock) = (&environment.store, &environment.clock);
     let started = clock.now();
     let mut total = Sequenced::default();
     loop {
-        match store.sequence(tenant, ids, clock.now(), &mut total).await {
+        match store.sequence(tenant, run, &mut total).await {
             Ok(()) if total.has_more && clock.now().duration_since(started) <= ENOUGH => {}
             // If the changes are stale, another run is moving them.
             Ok(()) | Err(CommitError::Stale) => return (total, Ok(())),

@@ -6,6 +6,8 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
+use std::future::pending;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -59,6 +61,40 @@ pub enum Fault {
     Stale,
 }
 
+tokio::task_local! {
+    /// The life of the run that makes a call, if it ends before a call.
+    static LIFE: Arc<Life>;
+}
+
+/// The life of a run that is killed before one of its calls.
+pub(crate) struct Life {
+    /// The number of calls until then.
+    left: AtomicU32,
+    over: Notify,
+}
+
+impl Life {
+    /// Carries out a run until it would make its call after so many. Returns `None` if it is killed.
+    pub(crate) async fn of_calls<T>(calls: u32, run: impl Future<Output = T>) -> Option<T> {
+        let life = Arc::new(Self { left: AtomicU32::new(calls), over: Notify::new() });
+        tokio::select! {
+            biased;
+            () = life.over.notified() => None,
+            ended = LIFE.scope(life.clone(), run) => Some(ended),
+        }
+    }
+
+    /// Counts a call, or never returns.
+    async fn call() {
+        let Ok(life) = LIFE.try_with(Arc::clone) else { return };
+        let is_left = |left: u32| left.checked_sub(1);
+        if life.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left).is_err() {
+            life.over.notify_one();
+            pending::<()>().await;
+        }
+    }
+}
+
 /// The table, as all functions share it.
 #[derive(Clone)]
 pub(crate) struct Cloud(Arc<Mutex<State>>);
@@ -82,6 +118,8 @@ struct State {
     tokens: HashMap<String, (Instant, String, Answer)>,
     /// Woken by every write of a task.
     task_written: Arc<Notify>,
+    /// Woken by every write to the outbox.
+    change_written: Arc<Notify>,
     /// The partitions of the tasks that were written since they were last taken.
     written: BTreeSet<TaskPartition>,
     /// The partitions of all tasks that were ever written, by their keys.
@@ -110,6 +148,7 @@ impl Cloud {
             faults,
             tokens: HashMap::new(),
             task_written: Arc::default(),
+            change_written: Arc::default(),
             written: BTreeSet::new(),
             task_partitions: BTreeMap::new(),
         })))
@@ -139,6 +178,11 @@ impl Cloud {
     /// Is woken by every write of a task, as the table's stream wakes the function.
     pub(crate) fn task_written(&self) -> Arc<Notify> {
         self.state().task_written.clone()
+    }
+
+    /// Is woken by every write to the outbox, as the table's stream wakes the function.
+    pub(crate) fn change_written(&self) -> Arc<Notify> {
+        self.state().change_written.clone()
     }
 
     /// The partitions of the tasks that were written since the last call.
@@ -193,6 +237,7 @@ impl Cloud {
     }
 
     async fn call(self, operation: String, mut body: String) -> Result<Answer, ConnectorError> {
+        Life::call().await;
         let (fault, before, after) = {
             let mut state = self.state();
             state.calls += 1;
@@ -328,6 +373,9 @@ impl State {
                 let Some(partition) = TaskPartition::parse(key.partition()) else { continue };
                 self.written.insert(partition);
                 self.task_partitions.insert(key.partition().to_owned(), partition);
+            }
+            if !request.token.is_empty() && request.keys().any(|key| key.partition().starts_with("OUTBOX#")) {
+                self.change_written.notify_one();
             }
             self.contents.written(&request);
             if self.written.len() > before {

@@ -33,7 +33,7 @@ use shared::secret::Secret;
 use shared::services::accounts;
 use shared::store::{Store, TaskPartition, Transaction};
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, Life};
 use crate::contents::TABLE;
 use crate::faults::Faults;
 use crate::kind::Kind;
@@ -47,6 +47,12 @@ const SKEW: i64 = 2_000;
 pub(crate) const SECOND_MEMBER: u64 = 1_600_000_000_000_000;
 /// The maximum time after which a killed function ends, in milliseconds.
 const LIFE: u64 = 60;
+/// Of so many runs of the feed, one is killed before one of its calls.
+const KILLED: u32 = 3;
+/// The maximum number of calls that such a run makes.
+const CALLS: u32 = 24;
+/// The time after which a run of the feed takes over what another one has begun.
+pub(crate) const LEASE: Duration = Duration::from_secs(20);
 
 /// The routes of every function.
 static ROUTES: LazyLock<BTreeMap<&str, Vec<Route>>> =
@@ -94,6 +100,20 @@ impl Chaos {
         let is_killed = self.faults.admits();
         self.kills.fetch_add(u64::from(is_killed), Ordering::Relaxed);
         is_killed.then_some(life)
+    }
+}
+
+impl Chaos {
+    /// The number of calls after which this run is killed, if it is.
+    fn kill_before_call(&self) -> Option<u32> {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.kills_per_mille.load(Ordering::Relaxed) == 0 || random.u32(0..KILLED) > 0 {
+            return None;
+        }
+        let calls = random.u32(0..CALLS);
+        let is_killed = self.faults.admits();
+        self.kills.fetch_add(u64::from(is_killed), Ordering::Relaxed);
+        is_killed.then_some(calls)
     }
 }
 
@@ -265,16 +285,16 @@ impl Deployment {
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
-    /// Moves changes of these tenants to the change feeds. The run may be killed.
+    /// Moves changes of these tenants to the change feeds. The run may be killed, also before any of its calls.
     pub(crate) async fn run_feed(&self, tenants: &BTreeSet<usize>) -> Result<(), String> {
         let run = Box::pin(feed::run_for(self.operator.clone(), receivers::tenants(tenants)));
-        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+        self.survive_calls(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
     /// Moves changes to the change feeds as the schedule does, which reads all partitions. The run may be killed.
     pub(crate) async fn sweep_feed(&self) -> Result<(), String> {
         let run = Box::pin(feed::run(self.operator.clone()));
-        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+        self.survive_calls(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
     /// Sends the events of these tenants to their webhook endpoints. The run may be killed.
@@ -287,6 +307,14 @@ impl Deployment {
     pub(crate) async fn reset_usage(&self) -> Result<(), String> {
         let run = Box::pin(usage_reset::run(self.operator.clone()));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Like [`Self::survive`], but many runs are killed before one of their calls.
+    async fn survive_calls(&self, run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+        match self.chaos.kill_before_call() {
+            None => self.survive(run).await,
+            Some(calls) => Life::of_calls(calls, run).await.unwrap_or_else(|| Err("killed".to_owned())),
+        }
     }
 
     async fn survive(&self, run: impl Future<Output = Result<(), String>>) -> Result<(), String> {

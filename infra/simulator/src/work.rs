@@ -8,8 +8,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::sleep;
 
 use crate::clients::{Clients, TENANTS};
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, LEASE};
 use crate::people::People;
+
+/// In one run of so many, the table's stream moves changes to the feeds.
+const FED: u32 = 3;
 
 /// Who takes part in a run. Most of them have the same tenant or its organization, so that they meet.
 pub(crate) struct Cast {
@@ -87,6 +90,9 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
     let guard = cast.has(Person::SecondMember).then(|| Box::pin(people.guard(random.fork(), steps)));
     let jobs = Box::pin(jobs(&clients.deployment, &tenants, random.fork(), steps.div_ceil(2)));
     let stream = stream(&clients.deployment, random.fork());
+    let feed = random.u32(0..FED) == 0;
+    let feed =
+        OptionFuture::from(feed.then(|| Box::pin(feed_stream(&clients.deployment, &tenants, random.fork()))));
     let webhooks = webhooks(&clients.deployment, &cast.receivers, random, 1 + steps.div_ceil(2));
     let all = async {
         tokio::join!(
@@ -103,6 +109,7 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
         biased;
         () = all => {}
         () = stream => {}
+        Some(()) = feed => {}
     }
 }
 
@@ -130,10 +137,40 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
     }
 }
 
+/// Moves changes to the feeds after each write to the outbox, as the table's stream does: late, and sometimes twice or not at
+/// all.
+async fn feed_stream(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fastrand::Rng) {
+    let written = deployment.cloud.change_written();
+    let mut runs = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = written.notified() => {
+                for _ in 0..[0, 1, 1, 2][random.usize(0..4)] {
+                    let late = Duration::from_millis(random.u64(0..500));
+                    let again = random.fork();
+                    runs.push(async move {
+                        sleep(late).await;
+                        feed(deployment, tenants, again).await;
+                    });
+                }
+            }
+            Some(()) = runs.next() => {}
+        }
+    }
+}
+
+/// Moves changes to the feeds. A run that was killed is followed by another one, when it may take over.
+async fn feed(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fastrand::Rng) {
+    while deployment.run_feed(tenants).await.is_err() {
+        sleep(LEASE + Duration::from_millis(random.u64(0..200))).await;
+    }
+}
+
 /// Runs the jobs at random times. Runs may overlap.
 async fn jobs(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fastrand::Rng, runs: u32) {
     let runs = (0..runs).map(|_| {
-        let (start, job) = (random.u64(0..3_000), random.u32(0..256));
+        let (start, job, again) = (random.u64(0..3_000), random.u32(0..256), random.fork());
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
@@ -141,7 +178,10 @@ async fn jobs(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fa
                 0..32 => deployment.reset_usage().await,
                 32 => deployment.run_all_tasks().await,
                 33 => deployment.sweep_feed().await,
-                34..96 => deployment.run_feed(tenants).await,
+                34..96 => {
+                    feed(deployment, tenants, again).await;
+                    Ok(())
+                }
                 // Most partitions are empty.
                 _ => deployment.run_tasks_of(deployment.cloud.task_partitions_in_use()).await,
             };

@@ -153,8 +153,7 @@ async fn page<I>(
         }
         after = page.next;
     };
-    // After the last event, numbers may follow that no event has.
-    let position = if has_more { next } else { head.seq }.to_string();
+    let position = next.to_string();
     let link = has_more.then(|| request.next_link("after", &position));
     let next_cursor = has_more.then(|| position.clone());
     let reply = Reply::ok(&Events { data: events, next_cursor, position, has_more })?.typed();

@@ -1,7 +1,8 @@
 //! The change feed of a tenant: its head and its events.
 //!
-//! The head has the number of the last event. A transaction moves the head and writes the events after it, so a reader who
-//! reads the head first sees every event up to it. Events expire in the order of their numbers.
+//! The head has the number of the last event, and names the changes that got their numbers last. Their events are written after
+//! the head, so a reader who reads the head first sees every event before them, and of them as many as follow each other.
+//! Events expire in the order of their numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,25 @@ pub struct FeedHead {
     pub last_expiry: i64,
     /// The numbers that no event has, in ascending order.
     pub jumps: Vec<Jump>,
+    /// A number that grows with each write of the head.
+    pub(super) version: u64,
+    /// The changes that got their numbers last.
+    pub(super) batch: Batch,
+}
+
+/// Changes that get their numbers together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Batch {
+    /// The number before the first event.
+    pub(super) after: u64,
+    /// The identifier of the first event. Those of the others follow.
+    pub(super) first_id: u64,
+    /// The items of the outbox, by the ends of their range keys.
+    pub(super) entries: Vec<String>,
+    /// The run that works on them.
+    pub(super) run: u64,
+    /// The time until which no other run does.
+    pub(super) until: Option<Timestamp>,
 }
 
 /// Numbers that no event has, because the table was restored from a backup.
@@ -65,7 +85,12 @@ impl FeedHead {
             Some(last) => last.to = seq,
             None => after.jumps.push(Jump { from: self.seq, to: seq }),
         }
-        Self { seq, ..after }
+        Self { seq, version: self.version + 1, ..after }
+    }
+
+    /// The number up to which every event is in the table, unless it has expired. A run may be writing the events after it.
+    fn written(&self, now: Timestamp) -> u64 {
+        if self.last_expiry > now.as_second() { self.batch.after } else { self.seq }
     }
 
     /// The last event up to this number.
@@ -118,12 +143,13 @@ impl Store {
         }
         let from = keys::event_position(after);
         let range = Range::Ascending { after: &from, to: keys::END };
-        let (items, _) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
+        let (items, rest) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
         let (mut events, mut next): (Vec<Event>, _) = (Vec::new(), after);
+        let mut is_missing = rest.is_none();
         for item in items {
             let seq = count(&item, SEQ);
-            // The events of a transaction become visible one by one.
             if seq != head.past_jumps(next) + 1 {
+                is_missing = true;
                 break;
             }
             if !is_kept(&item, now) {
@@ -132,9 +158,13 @@ impl Store {
             events.push(item::read(item)?);
             next = seq;
         }
-        let has_more = head.past_jumps(next) < head.seq;
-        // Every event up to the head is visible, so a missing one has expired.
-        Ok((!events.is_empty()).then_some(EventPage { events, next, has_more }))
+        if head.past_jumps(next) >= head.seq {
+            // Events may have come after the head was read.
+            return Ok(Some(EventPage { events, next: next.max(head.seq), has_more: false }));
+        }
+        // A missing event is being written, or has expired.
+        let is_end = is_missing && next >= head.written(now);
+        Ok((is_end || !events.is_empty()).then_some(EventPage { events, next, has_more: !is_end }))
     }
 
     /// The number before the oldest event that is kept. DynamoDB deletes expired events late, and not in their order.
@@ -146,13 +176,14 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let range = Range::Ascending { after: "", to: keys::END };
         let (items, _) = self.query(&keys::events(tenant), 1, range).await?;
-        let Some(first) = items.first() else { return Ok(head.seq) };
+        let written = head.written(now);
+        let Some(first) = items.first() else { return Ok(written) };
         let seq = count(first, SEQ);
         if is_kept(first, now) {
-            return Ok(seq.saturating_sub(1).min(head.seq));
+            return Ok(seq.saturating_sub(1).min(written));
         }
         // All events up to `expired` have expired, and none after `last`.
-        let (mut expired, mut last) = (seq, head.seq);
+        let (mut expired, mut last) = (seq, written);
         while expired < last {
             let middle = last - (last - expired) / 2;
             let event = self.read(keys::event(tenant, head.before_jumps(middle))).await?;

@@ -101,7 +101,7 @@ pub use members::SignedIn;
 pub use meter::{ConsumedUnits, DatabaseUse};
 pub use openings::{Search, opening_position};
 pub use organizations::OrganizationError;
-pub use outbox::Sequenced;
+pub use outbox::{FeedRun, Sequenced};
 pub use quarantine::{Correction, RestoreError};
 pub use receipts::{Pending, Receipt, ReceiptSlot};
 pub use retention::DuePerson;

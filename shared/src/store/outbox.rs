@@ -1,35 +1,64 @@
 //! The outbox: the changes of transactions, until they have their numbers in the tenant's feed.
 //!
-//! Each transaction that changes something writes one item. A function moves a tenant's items to the feed. It reads the head
-//! first, then the outbox, and its transaction requires that the head is unchanged and that the items still exist, so no
-//! change gets two numbers. It remembers no position: whatever fails starts over.
+//! Each transaction that changes something writes one item. A function moves a tenant's items to the feed in batches. One write
+//! to the head of the feed begins a batch: it names the items and gives their events numbers, on the condition that the head
+//! has not changed since it was read, before the items. Then the events are written, and after them the items are deleted. That
+//! depends only on the head and the items, so it has no conditions, and whoever finds a batch that was interrupted does the same
+//! again. The next batch begins only when none of these items is left, so no change gets two numbers.
+//!
+//! The head also has the run that works on a batch, and until when. Other runs leave the batch alone until then. No number
+//! depends on this time.
 //!
 //! A query sees each item as last committed, but not all items at the same time: it may return the second version of a role
 //! without the first one. So the outbox is read twice. The first version was committed before the second one began, so the
 //! second reading has it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::events::FeedHead;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use jiff::SignedDuration;
+
+use super::changes::Changes;
+use super::events::{Batch, FeedHead};
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key, OutboxPartition};
 use super::list::Range;
 use super::recording::OutboxEntry;
 use super::unreadable::Unreadable;
 use super::{CommitError, Item, Store, StoreError, Transaction, item};
-use crate::clock::{Timestamp, later};
+use crate::clock::{Clock, Timestamp, later};
 use crate::id::{Id, Ids};
 use crate::model::{Change, Event, SubjectType, Tenant};
 
 /// The number of items of a tenant that one round reads first.
 const PAGE: u32 = 250;
-/// The number of actions in a transaction.
-// DynamoDB's limit.
-const ACTIONS: usize = 100;
+/// The maximum number of items of a batch.
+const ENTRIES: usize = 100;
+/// The maximum number of events of a batch, unless it has only one item.
+const EVENTS: usize = 200;
+/// How long a run may work on a batch. It takes a second or two.
+const LEASE: SignedDuration = SignedDuration::from_secs(20);
+/// How long before that time a run begins no further write. This is longer than a call to DynamoDB takes.
+const MARGIN: SignedDuration = SignedDuration::from_secs(8);
+/// The number of writes at a time.
+const SIDE_BY_SIDE: usize = 8;
 /// The number of events that readers may have seen and a backup lacks, at most.
 const RAISE: u64 = 1_000_000;
 /// The maximum number of attempts at a round, each from the start.
 const ATTEMPTS: usize = 10;
+/// The attribute with the version of the head.
+const VERSION: &str = "version";
+
+/// A run that moves changes to feeds.
+#[derive(Clone, Copy)]
+pub struct FeedRun<'r> {
+    /// A random number, which no other run has.
+    pub number: u64,
+    /// Where the identifiers of events come from.
+    pub ids: &'r Ids,
+    /// The clock.
+    pub clock: &'r Clock,
+}
 
 /// What rounds have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,50 +102,153 @@ impl Store {
     }
 
     /// Moves the tenant's oldest changes from the outbox to the feed, in one round. Adds to `done` also what was moved before
-    /// an error.
+    /// an error. Changes that another run is moving are [stale](CommitError::Stale). That run moves also what is written until
+    /// it ends.
     pub async fn sequence(
         &self,
         tenant: Tenant,
-        ids: &Ids,
-        now: Timestamp,
+        run: FeedRun<'_>,
         done: &mut Sequenced,
     ) -> Result<(), CommitError> {
         done.has_more = false;
         for _ in 0..ATTEMPTS {
             let mut head = self.get_feed_head(tenant).await?;
-            let start = keys::outbox_of(tenant);
-            let (first, rest) = self.read_outbox(tenant, &start, &keys::outbox_after(tenant), PAGE).await?;
+            let (start, end) = (keys::outbox_of(tenant), keys::outbox_after(tenant));
+            let (first, rest) = self.read_outbox(tenant, &start, &end, PAGE).await?;
             let (first, unreadable) = parse(first)?;
             if !unreadable.is_empty() {
-                for unreadable in unreadable {
-                    done.quarantined += usize::from(self.quarantine(&unreadable, now).await?);
-                }
+                done.quarantined += self.quarantine_changes(tenant, head, unreadable, run).await?;
                 continue;
             }
             done.oldest = done.oldest.into_iter().chain(first.values().map(|entry| entry.at)).min();
             let Some(last) = first.keys().next_back() else { return Ok(()) };
-            let second = self.read_outbox_to(tenant, last).await?;
-            let entries = with_earlier_versions(first, second);
-            done.has_more = rest.is_some();
-            let mut is_stale = false;
-            for batch in batches(entries) {
-                let (transaction, after, events) = move_entries(tenant, &head, batch, ids, now)?;
-                match self.commit(transaction).await {
-                    Ok(()) => {}
-                    Err(CommitError::Store(error)) => return Err(error.into()),
-                    Err(_) => {
-                        is_stale = true;
-                        break;
+            let batch = head.batch.ranges(tenant);
+            let last = batch.last().into_iter().chain([last]).max().unwrap_or(last);
+            let (second, unreadable) = parse(self.read_outbox_to(tenant, last).await?)?;
+            if unreadable.iter().any(|unreadable| batch.contains(&unreadable.key.sk)) {
+                return Err(numbered_and_unreadable(tenant).into());
+            }
+            let is_in_batch = |(range, _): &(&String, &OutboxEntry)| batch.contains(*range);
+            let begun: Entries = first.iter().chain(&second).filter(is_in_batch).map(cloned).collect();
+            if !begun.is_empty() {
+                let now = run.clock.now();
+                if head.batch.run != run.number {
+                    if head.batch.until.is_some_and(|until| until > now) {
+                        return Err(CommitError::Stale);
+                    }
+                    let before = head.clone();
+                    head.version += 1;
+                    head.batch = Batch { run: run.number, until: Some(later(now, LEASE)), ..head.batch };
+                    if !self.replace_feed_head(tenant, &before, &head).await? {
+                        continue;
                     }
                 }
-                head = after;
-                done.events += events;
+                done.events += self.move_batch(tenant, &head, begun, run.clock).await?;
+                continue;
+            }
+            let entries = with_earlier_versions(first, second);
+            let mut is_stale = false;
+            for entries in batches(entries) {
+                let begun = begin(tenant, &head, &entries, run);
+                if !self.replace_feed_head(tenant, &head, &begun).await? {
+                    is_stale = true;
+                    break;
+                }
+                done.events += self.move_batch(tenant, &begun, entries, run.clock).await?;
+                head = begun;
             }
             if !is_stale {
+                // Other runs may have left what was written meanwhile to this one.
+                done.has_more =
+                    rest.is_some() || !self.read_outbox(tenant, &start, &end, 1).await?.0.is_empty();
                 return Ok(());
             }
         }
         Err(CommitError::Stale)
+    }
+
+    /// Writes the events of a batch that the head has begun, and then deletes its entries. `entries` are those that are left.
+    /// Returns the number of events.
+    async fn move_batch(
+        &self,
+        tenant: Tenant,
+        head: &FeedHead,
+        entries: Entries,
+        clock: &Clock,
+    ) -> Result<usize, StoreError> {
+        let lease = Lease { clock, until: head.batch.until };
+        let ranges: Vec<_> = entries.keys().cloned().collect();
+        // Before the first entry is deleted, all events are written.
+        let mut count = 0;
+        if ranges.len() == head.batch.entries.len() {
+            let events = events(tenant, head, entries)?;
+            count = events.len();
+            lease.write_all(events.into_iter().map(|event| self.put_item(event))).await?;
+        }
+        let pk = OutboxPartition::of(tenant).key();
+        let keys = ranges.into_iter().map(|sk| Key { pk: pk.clone(), sk });
+        lease.write_all(keys.map(|key| self.delete_item(key))).await?;
+        Ok(count)
+    }
+
+    /// Moves changes that cannot be read to the quarantine. Returns the number of them.
+    async fn quarantine_changes(
+        &self,
+        tenant: Tenant,
+        head: FeedHead,
+        unreadable: Vec<Unreadable>,
+        run: FeedRun<'_>,
+    ) -> Result<usize, StoreError> {
+        let (mut head, mut quarantined, batch) = (head.clone(), 0, head.batch.ranges(tenant));
+        for unreadable in unreadable {
+            if batch.contains(&unreadable.key.sk) {
+                return Err(numbered_and_unreadable(tenant));
+            }
+            let Some(mut transaction) = self.quarantining(&unreadable, run.clock.now()).await? else {
+                continue;
+            };
+            // Another release may be able to read it, and give it a number.
+            let after = FeedHead { version: head.version + 1, ..head.clone() };
+            transaction.replace_feed_head(&head, &after)?;
+            if self.attempt(transaction).await? {
+                quarantined += 1;
+                head = after;
+            }
+        }
+        Ok(quarantined)
+    }
+
+    /// Replaces the head of the feed. Returns `false` if it has changed.
+    async fn replace_feed_head(
+        &self,
+        tenant: Tenant,
+        before: &FeedHead,
+        after: &FeedHead,
+    ) -> Result<bool, StoreError> {
+        let item = item::write(after, keys::feed_head(tenant), None)?;
+        let (key, changes) = (Key::of(&item)?, Changes::to(item));
+        let mut call = self
+            .client
+            .update_item()
+            .table_name(&*self.table)
+            .set_key(Some(key.attributes()))
+            .update_expression(changes.expression)
+            .set_expression_attribute_names(Some(changes.names))
+            .set_expression_attribute_values(Some(changes.values));
+        call = if *before == FeedHead::default() {
+            call.condition_expression("attribute_not_exists(pk)")
+        } else {
+            call.condition_expression(SAME_HEAD)
+                .expression_attribute_names("#version", VERSION)
+                .expression_attribute_values(":version", number(before.version))
+        };
+        match self.count(call.send()).await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(failed) if failed.is_conditional_check_failed_exception() => Ok(false),
+                _ => Err(StoreError::of(&error)),
+            },
+        }
     }
 
     /// The first items of a tenant's outbox.
@@ -135,12 +267,8 @@ impl Store {
         for _ in 0..ATTEMPTS {
             let head = self.get_feed_head(tenant).await?;
             let after = head.raised(RAISE);
-            let mut transaction = Transaction::new(tenant);
-            transaction.replace_feed_head(&head, &after)?;
-            match self.commit(transaction).await {
-                Ok(()) => return Ok(after.seq),
-                Err(CommitError::Store(error)) => return Err(error.into()),
-                Err(_) => {}
+            if self.replace_feed_head(tenant, &head, &after).await? {
+                return Ok(after.seq);
             }
         }
         Err(CommitError::Stale)
@@ -157,68 +285,124 @@ impl Store {
         self.query(&OutboxPartition::of(tenant).items(), limit, Range::Ascending { after, to }).await
     }
 
-    /// All entries of a tenant up to the range key `last`. Leaves out those that cannot be read: the next round finds them.
-    async fn read_outbox_to(&self, tenant: Tenant, last: &str) -> Result<Entries, StoreError> {
-        let (mut entries, mut after) = (Entries::new(), keys::outbox_of(tenant));
+    /// All items of a tenant up to the range key `last`.
+    async fn read_outbox_to(&self, tenant: Tenant, last: &str) -> Result<Vec<Item>, StoreError> {
+        let (mut all, mut after) = (Vec::new(), keys::outbox_of(tenant));
         loop {
             let (items, next) = self.read_outbox(tenant, &after, last, u32::MAX).await?;
-            entries.extend(parse(items)?.0);
+            all.extend(items);
             match next {
                 Some(next) => after = next,
-                None => return Ok(entries),
+                None => return Ok(all),
             }
         }
     }
+
+    /// Deletes an item, if there is one.
+    async fn delete_item(&self, key: Key) -> Result<(), StoreError> {
+        let call = self.client.delete_item().table_name(&*self.table).set_key(Some(key.attributes()));
+        self.count(call.send()).await.map(drop).map_err(|error| StoreError::of(&error))
+    }
 }
 
-/// The transaction that moves entries to the feed, the head after it, and the number of events.
-fn move_entries(
-    tenant: Tenant,
-    head: &FeedHead,
-    entries: Vec<(String, OutboxEntry)>,
-    ids: &Ids,
-    now: Timestamp,
-) -> Result<(Transaction, FeedHead, usize), StoreError> {
-    let expiry = later(now, Event::KEPT).as_second().max(head.last_expiry);
-    let mut after = FeedHead { last_expiry: expiry, ..head.clone() };
+/// The time in which a run works on a batch.
+struct Lease<'l> {
+    clock: &'l Clock,
+    until: Option<Timestamp>,
+}
+
+impl Lease<'_> {
+    /// Makes writes side by side, as long as the lease lasts.
+    async fn write_all<W: Future<Output = Result<(), StoreError>>>(
+        &self,
+        writes: impl Iterator<Item = W>,
+    ) -> Result<(), StoreError> {
+        let write = async |write: W| {
+            if self.until.is_none_or(|until| until <= later(self.clock.now(), MARGIN)) {
+                return Err(StoreError::Unavailable("the time for a batch of changes is over".to_owned()));
+            }
+            write.await
+        };
+        stream::iter(writes).map(Ok).try_for_each_concurrent(SIDE_BY_SIDE, write).await
+    }
+}
+
+impl Batch {
+    /// The range keys of the items, in the order of their numbers.
+    fn ranges(&self, tenant: Tenant) -> BTreeSet<String> {
+        let start = keys::outbox_of(tenant);
+        self.entries.iter().map(|end| format!("{start}{end}")).collect()
+    }
+}
+
+/// The head after a run has begun a batch with these entries.
+fn begin(tenant: Tenant, head: &FeedHead, entries: &Entries, run: FeedRun<'_>) -> FeedHead {
+    let (start, now) = (keys::outbox_of(tenant), run.clock.now());
+    let count: usize = entries.values().map(|entry| entry.changes.len()).sum();
     // Identifiers never repeat in a feed, even if a clock is slow.
-    let mut id = ids.next().get().max(head.last_id + 1);
-    let (mut transaction, mut events) = (Transaction::new(tenant), 0);
-    for (range, OutboxEntry { at, actor, changes }) in entries {
+    let first_id = run.ids.next().get().max(head.last_id + 1);
+    let mut begun = head.clone();
+    begun.version += 1;
+    begun.seq += count as u64;
+    if count > 0 {
+        begun.last_id = first_id + count as u64 - 1;
+        begun.last_expiry = later(now, Event::KEPT).as_second().max(head.last_expiry);
+    }
+    let ends = entries.keys().map(|range| range.strip_prefix(&start).unwrap_or(range).to_owned());
+    begun.batch = Batch {
+        after: head.seq,
+        first_id,
+        entries: ends.collect(),
+        run: run.number,
+        until: Some(later(now, LEASE)),
+    };
+    begun
+}
+
+/// The events of the batch that a head has begun.
+fn events(tenant: Tenant, head: &FeedHead, entries: Entries) -> Result<Vec<Item>, StoreError> {
+    let (mut seq, mut id) = (head.batch.after, head.batch.first_id);
+    let mut events = Vec::new();
+    for OutboxEntry { at, actor, changes } in entries.into_values() {
         for Change { kind, subject, changed, data } in changes {
-            after.seq += 1;
-            after.last_id = id;
+            seq += 1;
             let id_of_event =
                 Id::new(id).ok_or_else(|| StoreError::Internal("no identifiers are left".to_owned()))?;
-            let (seq, mode) = (Some(after.seq), tenant.mode);
-            let event = Event { id: id_of_event, seq, kind, at, mode, subject, actor, changed, data };
-            let mut item = item::write(&event, keys::event(tenant, after.seq), None)?;
-            item.insert(EXPIRES_AT.to_owned(), number(expiry));
-            transaction.insert(item);
             id += 1;
-            events += 1;
+            let mode = tenant.mode;
+            let event =
+                Event { id: id_of_event, seq: Some(seq), kind, at, mode, subject, actor, changed, data };
+            let mut item = item::write(&event, keys::event(tenant, seq), None)?;
+            item.insert(EXPIRES_AT.to_owned(), number(head.last_expiry));
+            events.push(item);
         }
-        transaction.delete_existing(Key { pk: OutboxPartition::of(tenant).key(), sk: range });
     }
-    transaction.replace_feed_head(head, &after)?;
-    Ok((transaction, after, events))
+    Ok(events)
 }
+
+/// The condition that the head has not changed.
+const SAME_HEAD: &str = "#version = :version";
 
 impl Transaction {
     /// Replaces the head of the feed, which must not have changed.
-    pub(super) fn replace_feed_head(
-        &mut self,
-        before: &FeedHead,
-        after: &FeedHead,
-    ) -> Result<(), StoreError> {
+    fn replace_feed_head(&mut self, before: &FeedHead, after: &FeedHead) -> Result<(), StoreError> {
         let item = item::write(after, keys::feed_head(self.tenant), None)?;
         if *before == FeedHead::default() {
             self.insert(item);
             return Ok(());
         }
-        let names = vec![("#seq", "seq".to_owned())];
-        self.change_if(item, "#seq = :seq", names, vec![(":seq", number(before.seq))])
+        let names = vec![("#version", VERSION.to_owned())];
+        self.change_if(item, SAME_HEAD, names, vec![(":version", number(before.version))])
     }
+}
+
+/// A change got its number from a release that can read it. That release has to write its events.
+fn numbered_and_unreadable(tenant: Tenant) -> StoreError {
+    StoreError::Internal(format!("a change of {tenant} has a number but cannot be read"))
+}
+
+fn cloned((range, entry): (&String, &OutboxEntry)) -> (String, OutboxEntry) {
+    (range.clone(), entry.clone())
 }
 
 /// The entries by their range keys, and the items that cannot be read.
@@ -275,18 +459,18 @@ fn with_earlier_versions(first: Entries, second: Entries) -> Entries {
     }
 }
 
-/// Splits entries, in their order, into parts that fit into one transaction together with the head.
-fn batches(entries: Entries) -> Vec<Vec<(String, OutboxEntry)>> {
-    let (mut batches, mut actions) = (Vec::<Vec<_>>::new(), ACTIONS);
+/// Splits entries, in their order, into batches.
+fn batches(entries: Entries) -> Vec<Entries> {
+    let (mut batches, mut events) = (Vec::<Entries>::new(), 0);
     for (range, entry) in entries {
-        let needed = entry.changes.len() + 1;
-        if actions + needed > ACTIONS {
-            batches.push(Vec::new());
-            actions = 1;
+        events += entry.changes.len();
+        let is_full = |batch: &Entries| batch.len() == ENTRIES || events > EVENTS;
+        if batches.last().is_none_or(is_full) {
+            batches.push(Entries::new());
+            events = entry.changes.len();
         }
-        actions += needed;
         if let Some(batch) = batches.last_mut() {
-            batch.push((range, entry));
+            batch.insert(range, entry);
         }
     }
     batches
@@ -327,13 +511,14 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_fits_into_a_transaction() {
+    fn a_batch_has_at_most_100_entries_and_200_events() {
         let many: Vec<_> = (1..=90).map(|id| (id, 1)).collect();
-        let list = [("1", &many[..]), ("2", &many[..8]), ("3", &many[..1])];
-        let sizes: Vec<_> = batches(entries(&list)).iter().map(Vec::len).collect();
-        assert_eq!(sizes, [1, 2], "1 + 91, 1 + 9 + 2");
-        let exact = [("1", &many[..89]), ("2", &many[..8])];
-        assert_eq!(batches(entries(&exact)).len(), 1, "1 + 90 + 9 = 100");
+        let list = [("1", &many[..]), ("2", &many[..]), ("3", &many[..20]), ("4", &many[..1])];
+        let sizes = |entries| batches(entries).iter().map(BTreeMap::len).collect::<Vec<_>>();
+        assert_eq!(sizes(entries(&list)), [3, 1]);
+        let one = entry(&[(1, 1)]);
+        let long = (0..250).map(|number| (format!("{number:03}"), one.clone())).collect();
+        assert_eq!(sizes(long), [100, 100, 50]);
         assert!(batches(Entries::new()).is_empty());
     }
 }

@@ -41,8 +41,20 @@ const NOBODY: Tenant = Tenant { organization: Id::LAST, mode: Mode::Live };
 impl Store {
     /// Moves an item to the quarantine. Returns `false` if it does not exist, or has changed in the meantime.
     pub async fn quarantine(&self, unreadable: &Unreadable, now: Timestamp) -> Result<bool, StoreError> {
+        match self.quarantining(unreadable, now).await? {
+            Some(transaction) => self.attempt(transaction).await,
+            None => Ok(false),
+        }
+    }
+
+    /// The transaction that moves an item to the quarantine; `None` if the item does not exist.
+    pub(super) async fn quarantining(
+        &self,
+        unreadable: &Unreadable,
+        now: Timestamp,
+    ) -> Result<Option<Transaction>, StoreError> {
         let Unreadable { key, problem } = unreadable;
-        let Some(whole) = self.read(key.clone()).await? else { return Ok(false) };
+        let Some(whole) = self.read(key.clone()).await? else { return Ok(None) };
         let (old_pk, old_sk) = (key.pk.clone(), key.sk.clone());
         let moved = Quarantined { old_pk, old_sk, problem: problem.clone(), at: now };
         let filter = keys::QUARANTINE.to_owned();
@@ -58,7 +70,7 @@ impl Store {
             Some(version) => transaction.delete_version(key.clone(), version),
             None => transaction.delete_existing(key.clone()),
         }
-        self.attempt(transaction).await
+        Ok(Some(transaction))
     }
 
     /// The item with this key, if this release cannot read it.

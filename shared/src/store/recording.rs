@@ -22,7 +22,7 @@ use crate::model::{
 
 /// The attribute with the time of the last recorded change of an item, in milliseconds.
 pub(super) const STAMP: &str = "stamp";
-/// The maximum number of events of one transaction: the feed writes them in one transaction, too.
+/// The maximum number of events of one transaction.
 const MAX_EVENTS: usize = 90;
 
 /// A change, before the time of its transaction is known.
