@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::json;
+use shared::http::KnownSites;
 use shared::model::SuspectSign::{Address, Network, Posting, Site};
 use shared::model::{ApplicationLimits, Mode, SuspectForm, SuspectSign, Tenant, Text};
 use shared::store::{Paging, SuspectSelection, Transaction};
@@ -230,6 +231,52 @@ async fn forms_above_the_limits_of_a_network_a_posting_or_a_site_are_suspect() {
     assert_eq!(sent(&other, "203.0.113.1").await, []);
     api.clock.set("2026-11-21T00:00:00Z");
     assert_eq!(sent(&job, "203.0.113.1").await, []);
+}
+
+/// The counters of attempts, in ascending order.
+async fn counters(api: &TestApi) -> Vec<u64> {
+    let items = api.stored_items().await;
+    let attempts = items.iter().filter(|((pk, _), _)| pk.starts_with("ATTEMPTS#"));
+    let number = |item: &AttributeValue| item.as_n().unwrap().parse().unwrap();
+    let mut counters: Vec<u64> = attempts.map(|(_, item)| number(&item["attempts"])).collect();
+    counters.sort_unstable();
+    counters
+}
+
+/// All limits are counted at the same time, but behind one that is exceeded, nothing stays counted.
+#[tokio::test]
+async fn what_is_counted_behind_a_limit_is_taken_back() {
+    let most = ApplicationLimits { address: 50, network: 50, posting: 50, site: 50, cleared_at: None };
+    for (limits, counted) in [
+        (ApplicationLimits { address: 5, ..most }, [5, 5, 5, 5]),
+        (ApplicationLimits { network: 5, ..most }, [5, 5, 5, 20]),
+        (ApplicationLimits { posting: 5, ..most }, [5, 5, 20, 20]),
+        (ApplicationLimits { site: 5, ..most }, [5, 5, 20, 20]),
+    ] {
+        // All at once, or each in a function that knows nothing of the others.
+        for is_at_once in [true, false] {
+            let mut api = TestApi::new().await;
+            let job = Job::new(&api, "Analyst").await;
+            set_limits(&api, ACME, Mode::Live, limits).await;
+            let forms: Vec<_> = (0..20).map(|n| form("Ada", &format!("ada{n}@example.com"))).collect();
+            if is_at_once {
+                join_all(forms.iter().map(|form| job.apply(&api, form))).await;
+            } else {
+                for form in &forms {
+                    api.environment.known_sites = KnownSites::default();
+                    api.restart();
+                    job.apply(&api, form).await.expect(303);
+                }
+            }
+            assert_eq!(job.applicants(&api).await, 5, "{limits:?}");
+            assert_eq!(suspects_of(&api, acme()).await.len(), 15, "{limits:?}");
+            // The last counter is that of the suspect forms.
+            let mut expected = counted.to_vec();
+            expected.push(15);
+            expected.sort_unstable();
+            assert_eq!(counters(&api).await, expected, "{limits:?}");
+        }
+    }
 }
 
 /// Everything that a visitor receives, with an upload after the form.

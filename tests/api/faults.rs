@@ -92,7 +92,8 @@ async fn a_gate_call_whose_response_is_lost_is_not_retried() {
     api.dynamodb.take_calls();
     let response = api.request(Method::GET, "/api/v1/roles").key(GLOBEX, Mode::Live).send().await;
     assert_unavailable(&response);
-    assert_eq!(api.dynamodb.take_calls().len(), 1, "a retry could count the request twice");
+    let calls = api.dynamodb.take_calls().into_iter().map(|call| call.operation);
+    assert_eq!(calls.collect::<Vec<_>>(), ["UpdateItem", "Query"], "a retry could count the request twice");
     api.dynamodb.inject_faults(|_, _| None);
     let actual = api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
     assert_eq!(actual.number("/usage/requests_today"), 2);

@@ -155,9 +155,13 @@ async fn a_revoked_key_costs_its_organization_one_write_a_minute() {
     };
     calls(&revoked, 200).await;
     api.store().revoke_api_key(acme, revoked.id(), api.environment.clock.now()).await.unwrap();
-    for minute in ["2026-11-20T09:40:00Z", "2026-11-20T09:41:00Z"] {
+    for (minute, asked) in [
+        // The list is read beside the gate.
+        ("2026-11-20T09:40:00Z", &["UpdateItem", "Query"][..]),
+        ("2026-11-20T09:41:00Z", &["UpdateItem"]),
+    ] {
         api.clock.set(minute);
-        assert_eq!(calls(&revoked, 401).await, ["UpdateItem"], "{minute}");
+        assert_eq!(calls(&revoked, 401).await, asked, "{minute}");
         for _ in 0..20 {
             assert_eq!(calls(&revoked, 401).await, [""; 0], "{minute}");
         }

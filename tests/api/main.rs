@@ -9,6 +9,7 @@
 )]
 mod access;
 mod audit_log;
+mod beside_the_gate;
 mod bodies;
 mod budget;
 mod call_endings;
@@ -130,6 +131,7 @@ mod vapi;
 mod voice_cancellations;
 mod voice_screens;
 mod voice_webhook;
+mod waiting;
 mod webhook_answers;
 #[expect(clippy::disallowed_methods, reason = "the guide shows it to people with other rules")]
 mod webhook_receiver;

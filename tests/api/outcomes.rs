@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use shared::http::{Access, Route};
 use shared::model::AuditAction;
-use tests::interceptor::RecordedCall;
+use tests::interceptor::{RecordedCall, in_sequence};
 use tests::permissions::{self, pattern, run_as};
 use tests::{Response, TestApi, generated, project};
 
@@ -37,9 +37,17 @@ pub(crate) struct Outcome {
     /// The types of the events in the change feed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) events: Vec<String>,
+    /// The number of calls to DynamoDB that wait for each other.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) in_sequence: usize,
     /// The calls to DynamoDB, each with the patterns of its partition keys.
     #[serde(skip_serializing)]
     pub(crate) calls: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Returns what is recorded about each sample event.
@@ -48,7 +56,7 @@ pub(crate) fn outcomes() -> BTreeMap<String, Outcome> {
 }
 
 /// Returns what is recorded about each sample request, with its route.
-fn requests() -> Vec<(Route, Outcome)> {
+pub(crate) fn requests() -> Vec<(Route, Outcome)> {
     let routes: BTreeMap<_, _> =
         tables().into_iter().flat_map(Tables::rows).map(|route| (route.key, route)).collect();
     let outcomes = outcomes().into_values();
@@ -94,6 +102,7 @@ async fn outcome(name: &str, event: Value) -> Outcome {
         }
     }
     outcome.events.sort_unstable();
+    outcome.in_sequence = in_sequence(&calls);
     outcome.calls = counted(&calls.iter().map(summary).collect::<Vec<_>>());
     outcome
 }

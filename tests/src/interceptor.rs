@@ -1,6 +1,7 @@
 //! An interceptor for DynamoDB calls. It records every call and injects faults.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -37,6 +38,28 @@ pub struct RecordedCall {
     pub request: Value,
     /// The response body, or `null` if the call got no response.
     pub response: Value,
+    /// The place of the call's start among all starts and ends of calls.
+    started: u64,
+    /// The place of its end; `None` if the call got no response.
+    ended: Option<u64>,
+}
+
+/// The number of rounds of the runtime that a call of the embedded database takes at least, so that whatever need not wait
+/// for it begins before it ends.
+const ROUNDS: u32 = 4;
+
+/// Returns how many of these calls were in sequence at most, because each began after another one had ended. This is
+/// counted, not measured, and exact with the embedded database, whose calls all take the same number of rounds.
+pub fn in_sequence(calls: &[RecordedCall]) -> usize {
+    let mut depths: Vec<usize> = Vec::new();
+    // The calls are in the order of their starts.
+    for call in calls {
+        let before = calls.iter().zip(&depths);
+        let before = before.filter(|(other, _)| other.ended.is_some_and(|ended| ended < call.started));
+        let depth = before.map(|(_, depth)| *depth).max();
+        depths.push(depth.unwrap_or(0) + 1);
+    }
+    depths.into_iter().max().unwrap_or(0)
 }
 
 impl RecordedCall {
@@ -55,6 +78,8 @@ struct RawCall {
     operation: String,
     request: Value,
     response: Bytes,
+    started: u64,
+    ended: Option<u64>,
 }
 
 /// A fault to inject into a call.
@@ -88,6 +113,8 @@ pub struct DynamoDbInterceptor {
     /// Whether calls wait for a network, during which a paused clock would advance.
     is_remote: bool,
     calls: Arc<Mutex<Vec<RawCall>>>,
+    /// The number of starts and ends of calls.
+    places: Arc<AtomicU64>,
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<BeforeCall>>,
     clock_blocker: Arc<Mutex<Weak<Sender<()>>>>,
@@ -122,6 +149,7 @@ impl DynamoDbInterceptor {
             inner,
             is_remote,
             calls: Arc::default(),
+            places: Arc::default(),
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
             before: Arc::default(),
             clock_blocker: Arc::default(),
@@ -154,6 +182,8 @@ impl DynamoDbInterceptor {
             operation: call.operation,
             request: call.request,
             response: serde_json::from_slice(&call.response).unwrap_or_default(),
+            started: call.started,
+            ended: call.ended,
         };
         self.take_raw_calls().into_iter().map(parse).collect()
     }
@@ -231,28 +261,38 @@ impl HttpConnector for InterceptingConnector {
             let is_real = replacement.is_none();
             let clock_blocker = (is_real && interceptor.is_remote).then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
-            let call = RawCall {
-                function: function.clone(),
-                operation: operation.clone(),
-                request: body.clone(),
-                response: Bytes::new(),
-            };
-            let index = {
+            let started = {
                 let mut calls = interceptor.calls.lock().expect("no poison");
-                calls.push(call);
-                calls.len() - 1
+                let started = interceptor.places.fetch_add(1, Ordering::Relaxed);
+                calls.push(RawCall {
+                    function: function.clone(),
+                    operation: operation.clone(),
+                    request: body.clone(),
+                    response: Bytes::new(),
+                    started,
+                    ended: None,
+                });
+                started
             };
             let response = response.await?;
             let status = response.status();
             let read = ByteStream::new(response.into_body()).collect().await;
             let bytes = read.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
             drop(clock_blocker);
+            if !interceptor.is_remote {
+                for _ in 0..ROUNDS {
+                    tokio::task::yield_now().await;
+                }
+            }
             if let Some(kinds) = interceptor.kinds.as_ref().filter(|_| is_real) {
                 kinds.record(&function, &operation, &body, status.as_u16(), &bytes);
             }
-            if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
+            let mut calls = interceptor.calls.lock().expect("no poison");
+            if let Some(call) = calls.iter_mut().find(|call| call.started == started) {
                 call.response.clone_from(&bytes);
+                call.ended = Some(interceptor.places.fetch_add(1, Ordering::Relaxed));
             }
+            drop(calls);
             if matches!(fault, Some(Fault::ResponseLost)) {
                 return Err(ConnectorError::timeout("the response was lost".into()));
             }

@@ -63,7 +63,7 @@ use serde_json::{Value, json};
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
-use shared::http::{App, Environment, KnownHolders};
+use shared::http::{App, Environment, KnownHolders, KnownSites};
 use shared::id::{Id, Ids};
 use shared::model::{
     Day, Mode, OrganizationSettings, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text,
@@ -230,6 +230,7 @@ impl TestApi {
             // The tests check what is done with passwords, not how long it takes.
             password_cost: PasswordCost::LOWEST,
             known_holders: KnownHolders::default(),
+            known_sites: KnownSites::default(),
         };
         if let Some(records) = table.missing {
             environment.store.create_table().await.expect("a table");
@@ -254,6 +255,10 @@ impl TestApi {
             let today = Some(Day::of(environment.clock.now()));
             let details = HolderDetails { last_used_on: today, ..details.expect("a holder") };
             environment.known_holders.insert(key.tenant(), holder, Arc::new(details));
+            let found = environment.store.find_organization(key.tenant()).await.expect("a table");
+            let organization = found.expect("an organization").organization;
+            environment.known_holders.admit(&organization, false);
+            environment.known_sites.remember(&organization.slug, Some(organization.tenant()));
         }
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);

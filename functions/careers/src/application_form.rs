@@ -88,12 +88,12 @@ pub(crate) fn parse(
             None
         }
     };
-    let email = match non_blank(form.get("email")) {
+    let email = match email(form) {
         None => {
             report("email", "Enter your e-mail address.".to_owned());
             None
         }
-        Some(email) => valid("email", "Your e-mail address", email.parse::<Email>(), &mut report),
+        Some(email) => valid("email", "Your e-mail address", email, &mut report),
     };
     // A number that nobody can call is no reason to refuse an application.
     let typed_phone = form.get("phone");
@@ -129,6 +129,11 @@ pub(crate) fn parse(
         }
         _ => Err(problems),
     }
+}
+
+/// Returns the e-mail address in the form, or what is wrong with it; `None` if there is none.
+pub(crate) fn email(form: &Parameters) -> Option<Result<Email, String>> {
+    non_blank(form.get("email")).map(str::parse)
 }
 
 /// Returns the value if it is valid. Otherwise reports the problem.

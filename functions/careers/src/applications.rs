@@ -5,7 +5,7 @@
 
 use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext, SubmittedForm};
-use shared::model::{ApplicationForm, SuspectSign};
+use shared::model::{ApplicationForm, CandidateRecord, SuspectSign};
 use shared::services::applying::{ApplyError, apply_with_form, hide_known};
 use shared::store::{CommitError, Transaction, Upload};
 
@@ -17,7 +17,7 @@ use crate::kept_file::{EarlierFile, KeptFile};
 use crate::pages::TooManyApplicationsPage;
 use crate::resume_error::ResumeError;
 use crate::resumes;
-use crate::suspects::{self, Inspection, Kept};
+use crate::suspects::{self, APPLICATION, EVERY, Inspection, Kept, SENDER, is_trapped};
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// Submits an application: creates a candidate, or adds the form to the candidate with the same e-mail address, as a new
@@ -28,11 +28,18 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     if context.header("sec-fetch-site") == Some("cross-site") {
         return Err(Error::ForeignForm);
     }
-    let job = match PostedJob::find(context).await? {
-        Ok(job) => job,
+    let submitted = context.form_with_file().await;
+    // The candidate is looked for beside the job. What is wrong with the form is said only after the job was found.
+    let email = match &submitted {
+        Ok(SubmittedForm { fields, .. }) if !is_trapped(fields) => application_form::email(fields),
+        _ => None,
+    };
+    let email = email.and_then(Result::ok);
+    let (job, existing) = match PostedJob::find_with_applicant(context, email.as_ref()).await? {
+        Ok(found) => found,
         Err(reply) => return Ok(reply),
     };
-    let SubmittedForm { fields: form, file: sent, is_cut } = context.form_with_file().await?;
+    let SubmittedForm { fields: form, file: sent, is_cut } = submitted?;
     if !job.is_open {
         return Ok(job.page(context, &form, None, Vec::new())?.with_status(422));
     }
@@ -40,7 +47,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     let has_file = sent.is_some();
     let mut inspection = Inspection::of(context, &job, &form);
     if has_file {
-        inspection.count_sender().await?;
+        inspection.count(SENDER).await?;
     }
     let (file_name, content) = sent.map(|file| (file.name, file.content)).unzip();
     let file = content.map(|content| FormFile::read(content, inspection.is_suspect())).transpose();
@@ -58,10 +65,14 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
             return with_mistakes(context, &job, &form, earlier, new, problems).await;
         }
     };
-    if !has_file {
-        inspection.count_sender().await?;
+    // What is suspect already counts only for its sender: otherwise whoever fills in the hidden field, or exceeds the limit of
+    // an address, could make all other applicants suspects.
+    match (has_file, inspection.is_suspect()) {
+        (false, false) => inspection.count(EVERY).await?,
+        (false, true) => inspection.count(SENDER).await?,
+        (true, false) => inspection.count(APPLICATION).await?,
+        (true, true) => {}
     }
-    inspection.count_application().await?;
     let file = match chosen(context, &job, file.ok().flatten(), earlier.as_ref(), &inspection).await {
         Ok(file) => file,
         Err(problem) => {
@@ -70,12 +81,12 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         }
     };
     let ticket = UploadTicket::new(context, &job, TicketKind::Upload);
-    let is_saved = match store(context, &job, content, file, inspection, &ticket).await? {
+    let is_saved = match store(context, &job, existing, content, file, inspection, &ticket).await? {
         Kept::Form => None,
         Kept::FormWithFile { is_saved } => Some(is_saved),
         Kept::Nothing { seconds } => return too_many(&job, seconds),
     };
-    if let (Some(kept), Some(bucket)) = (&earlier, context.providers().resumes()) {
+    if let (Some(kept), Some(bucket)) = (&earlier, context.providers().await.resumes()) {
         kept.delete(context, &job, bucket).await;
     }
     Ok(received(&job, &ticket, is_saved))
@@ -91,7 +102,7 @@ async fn with_mistakes(
     mut problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
     let mut kept = earlier;
-    if let (Some((file, name)), Some(bucket)) = (new, context.providers().resumes()) {
+    if let (Some((file, name)), Some(bucket)) = (new, context.providers().await.resumes()) {
         match KeptFile::keep(context, job, bucket, &file, &name).await? {
             Some(new) => kept = Some(new),
             None => problems.push(lost_file()),
@@ -111,7 +122,7 @@ async fn chosen(
     inspection: &Inspection<'_>,
 ) -> Result<Option<FormFile>, Problem> {
     let kept = earlier.filter(|kept| !kept.is_removed);
-    match (sent, kept, context.providers().resumes()) {
+    match (sent, kept, context.providers().await.resumes()) {
         (None, Some(kept), Some(bucket)) => match kept.read(context, job, bucket).await {
             Ok(Some(content)) => {
                 FormFile::read(content, inspection.is_suspect()).map(Some).map_err(refused_file)
@@ -130,13 +141,14 @@ async fn chosen(
 async fn store(
     context: &RequestContext,
     job: &PostedJob,
+    existing: Option<CandidateRecord>,
     form: ApplicationForm,
     file: Option<FormFile>,
     inspection: Inspection<'_>,
     ticket: &UploadTicket,
 ) -> Result<Kept, Error> {
     if !inspection.is_suspect() {
-        let submitted = submit(context, job, form, ticket).await;
+        let submitted = submit(context, job, existing, form, ticket).await;
         if let Err(Error::Commit(CommitError::Stale)) = submitted {
             inspection.uncount().await?;
         }
@@ -155,7 +167,7 @@ async fn attach(
     upload: Upload,
     file: FormFile,
 ) -> bool {
-    let (FormFile::Checked(file), Some(bucket)) = (file, context.providers().resumes()) else {
+    let (FormFile::Checked(file), Some(bucket)) = (file, context.providers().await.resumes()) else {
         return false;
     };
     match resumes::attach_sent(context, job, ticket, bucket, upload, &file).await {
@@ -190,12 +202,12 @@ fn too_many(job: &PostedJob, seconds: i64) -> Result<Reply<Html>, Error> {
 async fn submit(
     context: &RequestContext,
     job: &PostedJob,
+    existing: Option<CandidateRecord>,
     form: ApplicationForm,
     ticket: &UploadTicket,
 ) -> Result<Upload, Error> {
     let mut transaction = Transaction::new(job.site.career.tenant());
-    let applied =
-        apply_with_form(context.store(), &mut transaction, &job.role, form.clone(), &author(context)).await;
+    let applied = apply_with_form(&mut transaction, &job.role, existing, form.clone(), &author(context));
     let upload = match applied {
         Err(ApplyError::Rejected(_)) => return Err(CommitError::Stale.into()),
         result => result?,
@@ -206,7 +218,7 @@ async fn submit(
         transaction.insert_suspect(&suspects::form(context, job, form.clone(), signs, None))?;
     }
     hide_known(&mut transaction, upload.candidate_id, &job.role, form, &author(context))?;
-    if context.providers().resumes().is_some() {
+    if context.stores_files() {
         let key = ticket.upload_key(job);
         transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;
     }

@@ -24,7 +24,7 @@ pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Erro
         return Ok(Reply::see_other(&format!("{}#apply", job.path())));
     };
     let path = format!("{}/apply?ticket={ticket}", job.path());
-    let Some(bucket) = context.providers().resumes() else { return page(&job, None, false, None) };
+    let Some(bucket) = context.providers().await.resumes() else { return page(&job, None, false, None) };
     if query.non_empty("attached").is_some() {
         return page(&job, None, true, None);
     }

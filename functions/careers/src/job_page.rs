@@ -1,10 +1,12 @@
 //! A posting's page, with the application form.
 
+use futures_util::future::OptionFuture;
+use futures_util::join;
 use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Country, Day, EmploymentType, Mode, Opening, OrganizationSettings, Posting, PublicContent, RemotePolicy,
-    Role, Slug, Text, Visibility,
+    CandidateRecord, Country, Day, Email, EmploymentType, Mode, Opening, OrganizationSettings, Posting,
+    PublicContent, RemotePolicy, Role, Slug, Text, Visibility,
 };
 
 use crate::application_form::consent_boxes;
@@ -34,15 +36,34 @@ pub(crate) struct PostedJob {
 impl PostedJob {
     /// Finds the posting named in the request's path. The inner error is the page for a missing or hidden posting.
     pub(crate) async fn find(context: &RequestContext) -> Result<Result<Self, Reply<Html>>, Error> {
-        let Some(site) = Site::find(context).await? else { return unknown_organization().map(Err) };
-        let found = match Slug::parse(context.path_parameter("slug")) {
-            Some(slug) => context.store().find_posting_by_slug(site.career.tenant(), &slug).await?,
-            None => None,
+        Ok(Self::find_with_applicant(context, None).await?.map(|(job, _)| job))
+    }
+
+    /// Finds the posting, and at the same time the candidate with this e-mail address.
+    pub(crate) async fn find_with_applicant(
+        context: &RequestContext,
+        email: Option<&Email>,
+    ) -> Result<Result<(Self, Option<CandidateRecord>), Reply<Html>>, Error> {
+        let (store, slug) = (context.store(), Slug::parse(context.path_parameter("slug")));
+        let slug = slug.as_ref();
+        let claims = |tenant| async move {
+            let posted = slug.map(|slug| store.find_posted_under(tenant, slug));
+            let claimed = email.map(|email| store.find_claimed_email(tenant, email));
+            let (posted, claimed) = join!(OptionFuture::from(posted), OptionFuture::from(claimed));
+            Ok((posted.transpose()?.flatten(), claimed.transpose()?.flatten()))
         };
-        let Some((posting, role, settings)) = found else { return site.unknown_job().map(Err) };
+        let Some((site, (posted, claimed))) = Site::find_with(context, claims).await? else {
+            return unknown_organization().map(Err);
+        };
+        let Some(posted) = posted else { return site.unknown_job().map(Err) };
+        let tenant = site.career.tenant();
+        let applicant = email.map(|_| store.find_claimant(tenant, claimed));
+        let (found, applicant) = join!(store.find_posted(tenant, posted), OptionFuture::from(applicant));
+        let applicant = applicant.transpose()?.flatten();
+        let Some((posting, role, settings)) = found? else { return site.unknown_job().map(Err) };
         match Visibility::of(&posting, role.status) {
-            Visibility::Open => Ok(Ok(Self { site, posting, role, settings, is_open: true })),
-            Visibility::Paused => Ok(Ok(Self { site, posting, role, settings, is_open: false })),
+            Visibility::Open => Ok(Ok((Self { site, posting, role, settings, is_open: true }, applicant))),
+            Visibility::Paused => Ok(Ok((Self { site, posting, role, settings, is_open: false }, applicant))),
             Visibility::Hidden => {
                 // The page must not reveal the title of a posting that was never public.
                 let was_public = posting.published_at.is_some() && role.opened_at.is_some();
@@ -101,7 +122,7 @@ impl PostedJob {
                     name: typed.get("name"),
                     email: typed.get("email"),
                     phone: typed.get("phone"),
-                    takes_file: context.providers().resumes().is_some(),
+                    takes_file: context.stores_files(),
                     script_version: script_version(),
                     largest_file: MAX_FILE,
                     kept,

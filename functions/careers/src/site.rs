@@ -1,9 +1,14 @@
 //! An organization's career site: its paths, branding and page layout.
 
+use std::future::ready;
+
+use futures_util::future::OptionFuture;
+use futures_util::join;
 use shared::handlers::responses::posting::logo_path;
 use shared::http::page::Sources;
 use shared::http::{Error, Html, Reply, RequestContext};
-use shared::model::{Accent, CareerSite, Colour, Mode, Slug};
+use shared::model::{Accent, CareerSite, Colour, Mode, Slug, Tenant};
+use shared::store::StoreError;
 use url::Url;
 
 use crate::assets::style_version;
@@ -28,9 +33,37 @@ pub(crate) struct Site {
 impl Site {
     /// Finds the site named in the request's path; `None` if it does not exist or is suspended.
     pub(crate) async fn find(context: &RequestContext) -> Result<Option<Self>, Error> {
+        Ok(Self::find_with(context, |_| ready(Ok(()))).await?.map(|(site, ())| site))
+    }
+
+    /// Finds the site, and what `read` finds of its tenant. They are read at the same time if this instance knows whose site
+    /// it is. If it was wrong, `read` runs again for the right tenant.
+    pub(crate) async fn find_with<T, F>(
+        context: &RequestContext,
+        read: impl Fn(Tenant) -> F,
+    ) -> Result<Option<(Self, T)>, Error>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
         let Some(slug) = Slug::parse(context.path_parameter("org")) else { return Ok(None) };
-        let found = context.store().find_career_site(&slug).await?.filter(|career| !career.suspended);
-        Ok(found.map(|career| Self {
+        let (known, site) = (context.known_sites().find(&slug), context.store().find_career_site(&slug));
+        let early = OptionFuture::from(known.map(&read));
+        let (site, early) = join!(site, early);
+        let career = site?.filter(|career| !career.suspended);
+        let tenant = career.as_ref().map(CareerSite::tenant);
+        if known != tenant {
+            context.known_sites().remember(&slug, tenant);
+        }
+        let (Some(career), Some(tenant)) = (career, tenant) else { return Ok(None) };
+        let found = match early.filter(|_| known == Some(tenant)) {
+            Some(found) => found?,
+            None => read(tenant).await?,
+        };
+        Ok(Some((Self::new(context, career), found)))
+    }
+
+    fn new(context: &RequestContext, career: CareerSite) -> Self {
+        Self {
             portal: format!("/careers/{}", career.slug),
             logo_src: match (&career.logo, &career.branding.logo_url) {
                 (Some(hash), _) => Some(logo_path(&career.slug, hash)),
@@ -40,7 +73,7 @@ impl Site {
             base_url: context.base_url().to_owned(),
             theme: career.branding.accent.map(theme),
             career,
-        }))
+        }
     }
 
     /// Returns the path of the list of openings.

@@ -2,8 +2,9 @@
 //!
 //! The sender sees the page that every applicant sees.
 
+use futures_util::future::try_join_all;
 use jiff::SignedDuration;
-use shared::clock::Timestamp;
+use shared::clock::{Timestamp, later};
 use shared::http::{Error, Parameters, RequestContext};
 use shared::model::{ApplicationForm, ApplicationLimits, SuspectFile, SuspectForm, SuspectSign, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};
@@ -25,6 +26,42 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 const FORMS_A_DAY: u64 = 20_000;
 /// The maximum number of files that are kept with them.
 const FILES_A_DAY: u64 = 200;
+
+/// A limit of the forms in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// From one address.
+    Address,
+    /// From the network around it.
+    Network,
+    /// For one posting.
+    Posting,
+    /// For all postings of the site.
+    Site,
+}
+
+/// The limits of whoever sends forms. Suspect forms count, too, because each permits an upload.
+pub(crate) const SENDER: &[Limit] = &[Limit::Address, Limit::Network];
+/// The limits of what becomes an application.
+pub(crate) const APPLICATION: &[Limit] = &[Limit::Posting, Limit::Site];
+/// All limits.
+pub(crate) const EVERY: &[Limit] = &[Limit::Address, Limit::Network, Limit::Posting, Limit::Site];
+
+/// The counter of a limit.
+struct Counter {
+    limit: Limit,
+    subject: String,
+    most: u32,
+    window: SignedDuration,
+}
+
+impl Counter {
+    /// What was counted, so that it can be taken back.
+    fn counted(&self) -> (String, SignedDuration) {
+        (self.subject.clone(), self.window)
+    }
+}
+
 /// What is known about a form before it is stored: its signs, and where it was counted.
 pub(crate) struct Inspection<'c> {
     context: &'c RequestContext,
@@ -39,7 +76,7 @@ impl<'c> Inspection<'c> {
     /// Looks at the hidden fields.
     pub(crate) fn of(context: &'c RequestContext, job: &PostedJob, form: &Parameters) -> Self {
         let (tenant, mut signs) = (job.site.career.tenant(), Vec::new());
-        if form.non_empty(TRAP).is_some() {
+        if is_trapped(form) {
             signs.push(SuspectSign::Trap);
         }
         // Pages of earlier releases have no such field, and forms of programs that applicants use need none.
@@ -64,70 +101,95 @@ impl<'c> Inspection<'c> {
         !self.signs.is_empty()
     }
 
-    /// Counts the form for its address and its network. Suspect forms count, too, because each permits an upload.
-    pub(crate) async fn count_sender(&mut self) -> Result<(), Error> {
-        let (address, network) = (self.context.source(), self.context.wide_source());
-        // What an address sends above its limit must not use up the limit of its network.
-        if self.count("from address", &address, self.limits.address, HOUR).await? {
-            if !self.count("from network", &network, self.limits.network, HOUR).await? {
-                self.signs.push(SuspectSign::Network);
+    /// Counts the form for these limits at the same time. What it exceeds is a sign, and whatever comes behind that is not
+    /// counted: what an address sends above its limit must not use up the limit of its network, or of the posting.
+    ///
+    /// Behind a limit that this instance knows to be reached, nothing is counted before it is certain that the form is within
+    /// it. Otherwise, what was counted too much is taken back.
+    pub(crate) async fn count(&mut self, limits: &[Limit]) -> Result<(), Error> {
+        let (context, now) = (self.context, self.context.now());
+        let (known, counters) = (context.known_sites(), limits.iter().map(|limit| self.counter(*limit)));
+        let counters: Vec<_> = counters.collect();
+        let mut rest = counters.as_slice();
+        while !rest.is_empty() {
+            let reached = rest.iter().position(|counter| known.is_reached(&counter.subject, now));
+            let (tried, behind) = rest.split_at(reached.map_or(rest.len(), |place| place + 1));
+            rest = behind;
+            let attempts = tried.iter().map(|Counter { subject, most, window, .. }| {
+                context.store().count_attempt(subject, (*most).into(), *window, now)
+            });
+            let attempts = try_join_all(attempts).await?;
+            let within = attempts.iter().take_while(|attempt| attempt.is_none()).count();
+            self.counted.extend(tried.iter().take(within).map(Counter::counted));
+            let Some(exceeded) = tried.get(within) else { continue };
+            let mut too_much = Vec::new();
+            for (counter, attempt) in tried.iter().zip(attempts).skip(within) {
+                match attempt {
+                    Some(seconds) => {
+                        known.reach(&counter.subject, later(now, SignedDuration::from_secs(seconds)));
+                    }
+                    None => too_much.push(counter.counted()),
+                }
             }
-        } else {
-            self.signs.push(SuspectSign::Address);
+            if exceeded.limit == Limit::Site {
+                // The form does not become an application, so its posting has one more left when the site's limit is raised.
+                too_much.extend(self.counted.pop());
+            }
+            self.take_back(&too_much).await?;
+            self.exceed(exceeded);
+            return Ok(());
         }
         Ok(())
     }
 
-    /// Counts the form for its posting and its career site, unless it is suspect already: otherwise whoever fills in the
-    /// hidden field, or exceeds the limit of an address, could make all other applicants suspects.
-    pub(crate) async fn count_application(&mut self) -> Result<(), Error> {
-        if self.is_suspect() {
-            return Ok(());
+    fn exceed(&mut self, counter: &Counter) {
+        if matches!(counter.limit, Limit::Posting | Limit::Site) {
+            // A metric filter counts this line for the alarm.
+            tracing::warn!(
+                tenant = %self.tenant,
+                posting = self.posting,
+                limit = counter.most,
+                "a daily limit of applications is reached"
+            );
         }
-        let posting = self.posting.clone();
-        let (limit, sign) = if !self.count("for posting", &posting, self.limits.posting, DAY).await? {
-            (self.limits.posting, SuspectSign::Posting)
-        } else if !self.count("for site", "", self.limits.site, DAY).await? {
-            // The form does not become an application, so its posting has one more left when the site's limit is raised.
-            if let Some((subject, window)) = self.counted.pop() {
-                self.context.store().uncount_attempt(&subject, window, self.context.now()).await?;
-            }
-            (self.limits.site, SuspectSign::Site)
-        } else {
-            return Ok(());
+        self.signs.push(match counter.limit {
+            Limit::Address => SuspectSign::Address,
+            Limit::Network => SuspectSign::Network,
+            Limit::Posting => SuspectSign::Posting,
+            Limit::Site => SuspectSign::Site,
+        });
+    }
+
+    /// Each organization has its own counters, which an owner can have begin again.
+    fn counter(&self, limit: Limit) -> Counter {
+        let limits = &self.limits;
+        let (what, value, most, window) = match limit {
+            Limit::Address => ("from address", self.context.source(), limits.address, HOUR),
+            Limit::Network => ("from network", self.context.wide_source(), limits.network, HOUR),
+            Limit::Posting => ("for posting", self.posting.clone(), limits.posting, DAY),
+            Limit::Site => ("for site", String::new(), limits.site, DAY),
         };
-        // A metric filter counts this line for the alarm.
-        tracing::warn!(tenant = %self.tenant, posting, limit, "a daily limit of applications is reached");
-        self.signs.push(sign);
-        Ok(())
-    }
-
-    /// Counts the form, and returns whether it is within the limit. Each organization has its own counters, which an owner
-    /// can have begin again.
-    async fn count(
-        &mut self,
-        what: &str,
-        value: &str,
-        limit: u32,
-        window: SignedDuration,
-    ) -> Result<bool, Error> {
-        let since = self.limits.cleared_at.map_or(0, Timestamp::as_second);
+        let since = limits.cleared_at.map_or(0, Timestamp::as_second);
         let subject = format!("applications to {} {what} {value} since {since}", self.tenant);
-        let (store, now) = (self.context.store(), self.context.now());
-        let is_within = store.count_attempt(&subject, limit.into(), window, now).await?.is_none();
-        if is_within {
-            self.counted.push((subject, window));
-        }
-        Ok(is_within)
+        Counter { limit, subject, most, window }
     }
 
     /// Takes back what was counted, because the request runs again.
     pub(crate) async fn uncount(&self) -> Result<(), Error> {
-        for (subject, window) in &self.counted {
-            self.context.store().uncount_attempt(subject, *window, self.context.now()).await?;
-        }
+        self.take_back(&self.counted).await
+    }
+
+    async fn take_back(&self, counted: &[(String, SignedDuration)]) -> Result<(), Error> {
+        let (store, now) = (self.context.store(), self.context.now());
+        let counted = counted.iter().map(|(subject, window)| store.uncount_attempt(subject, *window, now));
+        try_join_all(counted).await?;
         Ok(())
     }
+}
+
+/// Whether the hidden field is filled in, so that the form will not become an application.
+pub(crate) fn is_trapped(form: &Parameters) -> bool {
+    form.non_empty(TRAP).is_some()
 }
 
 /// What was kept of a suspect form.
@@ -181,7 +243,7 @@ pub(crate) async fn keep(
         tracing::warn!(%tenant, limit = FORMS_A_DAY, "a daily limit of applications is reached");
         return Ok(Kept::Nothing { seconds });
     }
-    let bucket = context.providers().resumes();
+    let bucket = context.providers().await.resumes();
     let (mut place, mut kept) = (None, Kept::Form);
     if let (Some(file), Some(bucket)) = (file, bucket) {
         let mut is_saved = true;

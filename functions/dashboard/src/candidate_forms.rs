@@ -151,7 +151,7 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
         "Optional. PDF, DOC, DOCX, ODT, RTF or TXT, up to 4 MB. It replaces the link or the file of this candidate. The history \
          keeps earlier files.",
     );
-    let takes_files = request.context.providers().resumes().is_some();
+    let takes_files = request.context.stores_files();
     let mut fields = vec![
         Field::line("name", "Name").with(profile.map_or("", |profile| profile.name.as_str())),
         Field::line("email", "E-mail address")

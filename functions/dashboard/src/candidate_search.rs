@@ -21,7 +21,8 @@ pub(crate) async fn find(
     let page = Paging { limit: PAGE_SIZE, before: place.before().map(open).transpose()? };
     let mut found = Listed { items: Vec::new(), next: None };
     for search in searches(by, text) {
-        found = store.search_candidates(request.organization(), &search, &page).await?;
+        let expect = |found| request.expect_page(found, true);
+        found = store.search_candidates(request.organization(), &search, &page, expect).await?;
         if !found.items.is_empty() || found.next.is_some() {
             break;
         }

@@ -299,7 +299,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         None => None,
     };
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
-    let (bucket, now) = (context.providers().resumes(), context.now());
+    let (bucket, now) = (context.providers().await.resumes(), context.now());
     let links = ResumeLinks::of_history(bucket, now, &candidate.profile, touchpoints).await;
     let zone = dates::zone(&request);
     let applied = found.record.applications.iter().map(|application| application.role.id);

@@ -115,7 +115,7 @@ async fn page(
     typed: &Typed<'_>,
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
-    let (tenant, providers) = (request.tenant(), request.context.providers());
+    let (tenant, providers) = (request.tenant(), request.context.providers().await);
     let found = request.context.store().get_channels(tenant, Day::of(request.context.now())).await?;
     let zone = dates::zone(request);
     let x_port = providers.x(tenant.mode);
@@ -168,7 +168,7 @@ async fn page(
 
 /// Redirects to X. The state and the PKCE verifier are computed from the session, and nothing is stored.
 pub(crate) async fn connect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let XPort::Real(x, _) = request.context.providers().x(request.tenant().mode) else {
+    let XPort::Real(x, _) = request.context.providers().await.x(request.tenant().mode) else {
         return Err(Error::NotFound);
     };
     let authorization = Authorization::begin(&request);
@@ -180,7 +180,7 @@ pub(crate) async fn connect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>
 /// Receives the callback from X, and stores the account that the member connected.
 pub(crate) async fn return_from_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let context = &request.context;
-    let XPort::Real(x, keys) = context.providers().x(request.tenant().mode) else {
+    let XPort::Real(x, keys) = context.providers().await.x(request.tenant().mode) else {
         return Err(Error::NotFound);
     };
     let query = context.query();
@@ -229,7 +229,7 @@ pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Ht
     transaction.delete_x_connection();
     context.store().commit(transaction).await?;
     let Some(connection) = connection else { return Ok(Notice::XDisconnected.redirect_to(PATH)) };
-    let notice = match context.providers().x(tenant.mode) {
+    let notice = match context.providers().await.x(tenant.mode) {
         XPort::Simulated => Notice::XDisconnected,
         XPort::Missing => Notice::XNotRevoked,
         XPort::Real(x, keys) => match account(context, tenant, x, keys).revoke(&connection).await {
@@ -263,7 +263,7 @@ pub(crate) async fn change_countries(request: Arc<MemberRequest>) -> Result<Repl
 /// Connects a WhatsApp number and replaces any previous one.
 pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let context = &request.context;
-    let WhatsAppPort::Real(_, keys) = context.providers().whatsapp(request.tenant().mode) else {
+    let WhatsAppPort::Real(_, keys) = context.providers().await.whatsapp(request.tenant().mode) else {
         return Err(Error::NotFound);
     };
     let form = request.page.form();

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::try_join;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{
     Day, HiringStats, MemberRole, Plan, Role, RoleStats, RoleStatus, Stage, StayLength, grouped,
 };
-use shared::store::Paging;
+use shared::store::{Paging, StoreError};
 
 use crate::chart::Chart;
 use crate::dates::date;
@@ -101,7 +102,7 @@ impl OverviewPage<'_> {
 }
 
 /// The webhook endpoints that owners are told about.
-async fn failed_endpoints(request: &MemberRequest) -> Result<Vec<FailedEndpoint>, Error> {
+async fn failed_endpoints(request: &MemberRequest) -> Result<Vec<FailedEndpoint>, StoreError> {
     if request.member().role != MemberRole::Owner {
         return Ok(Vec::new());
     }
@@ -121,14 +122,22 @@ async fn failed_endpoints(request: &MemberRequest) -> Result<Vec<FailedEndpoint>
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, today) = (request.tenant(), request.context.store(), Day::of(request.context.now()));
     let first = |limit| Paging { limit, before: None };
-    let mut days = store.counted_requests(tenant).await?;
-    let requests_today = days.get(&today).copied().unwrap_or(0);
-    let archived = store.list_usage(tenant, &first(DAYS)).await?;
-    let open = store.list_roles(tenant, Some(RoleStatus::Open), &first(COUNTED)).await?;
+    let (days, roles) = (first(DAYS), first(COUNTED));
+    let pipelines = async {
+        let open = store.list_roles(tenant, Some(RoleStatus::Open), &roles).await?;
+        let shown = open.items.iter().take(SHOWN_ROLES).map(|role| role.id);
+        let stats = store.find_roles_stats(tenant, shown).await?;
+        Ok((open, stats))
+    };
+    let (mut days, archived, (open, stats), hiring, failed_endpoints) = try_join!(
+        store.counted_requests(tenant),
+        store.list_usage(tenant, &days),
+        pipelines,
+        store.find_hiring_stats(tenant),
+        failed_endpoints(&request),
+    )?;
     let shown = &open.items[..open.items.len().min(SHOWN_ROLES)];
-    let stats = store.find_roles_stats(tenant, shown.iter().map(|role| role.id)).await?;
-    let hiring = store.find_hiring_stats(tenant).await?;
-    let failed_endpoints = failed_endpoints(&request).await?;
+    let requests_today = days.get(&today).copied().unwrap_or(0);
 
     // A request that was counted late can be in the counters after its day was archived.
     for usage in archived.items {

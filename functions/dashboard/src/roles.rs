@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::try_join;
 use shared::clock::Timestamp;
 use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
@@ -180,13 +181,18 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Shows a role and its board.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, id) = (request.tenant(), request.context.store(), request.context.id()?);
-    let (role, stats) = store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?;
-    let posting = match &role.posting {
-        Some(link) => store.find_posting(tenant, link.id).await?,
-        None => None,
+    let (found, listed) =
+        try_join!(store.find_role_and_stats(tenant, id), store.list_board(tenant, id, IN_COLUMN))?;
+    let (role, stats) = found.ok_or(Error::NotFound)?;
+    request.expect_page(listed.len(), false);
+    let posting = async {
+        match &role.posting {
+            Some(link) => store.find_posting(tenant, link.id).await,
+            None => Ok(None),
+        }
     };
+    let (posting, board) = try_join!(posting, store.find_board(tenant, &role, listed))?;
     let is_closed = role.status == RoleStatus::Closed;
-    let board = store.find_board(tenant, &role, IN_COLUMN).await?;
     let count = |stage: Stage| stats.stages[stage.rank()].now;
     let columns: Vec<_> = Stage::OPEN
         .into_iter()

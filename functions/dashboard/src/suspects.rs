@@ -318,7 +318,7 @@ async fn delete(request: &MemberRequest, tenant: Tenant, forms: &[SuspectForm]) 
     let ids: Vec<_> = forms.iter().map(|form| form.id).collect();
     store.delete_suspects(tenant, &ids).await?;
     let mut files = 0;
-    if let Some(bucket) = request.context.providers().resumes() {
+    if let Some(bucket) = request.context.providers().await.resumes() {
         for file in forms.iter().filter_map(|form| form.file.as_ref()) {
             delete_file(bucket, file, request.context.now()).await;
             files += 1;
@@ -392,7 +392,8 @@ async fn accept_one(request: &MemberRequest, form: SuspectForm) -> Result<Result
         };
         let mut transaction = request.transaction();
         let author = author(request, form.received_at);
-        let applied = apply_with_form(store, &mut transaction, &role, form.content.clone(), &author).await;
+        let existing = store.find_candidate_by_email(tenant, &form.content.email).await?;
+        let applied = apply_with_form(&mut transaction, &role, existing, form.content.clone(), &author);
         let upload = match applied {
             Ok(Upload { candidate_id, submitted: None, .. }) => {
                 return refused(Some(candidate_id), "The candidate has too many applications.");
@@ -451,7 +452,9 @@ async fn attach_file(
     upload: Upload,
     file: Option<&SuspectFile>,
 ) -> Result<Option<String>, Error> {
-    let (Some(file), Some(bucket)) = (file, request.context.providers().resumes()) else { return Ok(None) };
+    let (Some(file), Some(bucket)) = (file, request.context.providers().await.resumes()) else {
+        return Ok(None);
+    };
     let now = request.context.now();
     let unsaved = |error: &dyn std::fmt::Display| {
         tracing::error!(trouble = %error, "cannot store a resume");

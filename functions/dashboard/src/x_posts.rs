@@ -1,5 +1,6 @@
 //! Posting a job to X: the text in each style, and the posts of this job with their figures.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use askama::Template;
@@ -52,9 +53,10 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 async fn page(request: &MemberRequest, refused: Option<String>) -> Result<Reply<Html>, Error> {
-    let (context, id) = (&request.context, request.context.id()?);
-    context.store().find_posting(request.tenant(), id).await?.ok_or(Error::NotFound)?;
-    let (texts, reason) = match x_posts::compose_texts(context, request.organization(), id).await {
+    let (context, tenant, id) = (&request.context, request.tenant(), request.context.id()?);
+    context.store().find_posting(tenant, id).await?.ok_or(Error::NotFound)?;
+    let organization = ready(request.organization());
+    let (texts, reason) = match x_posts::compose_texts(context, tenant, organization, id).await {
         Ok(texts) => (texts.to_vec(), None),
         Err(Error::Validation(_)) => (
             Vec::new(),
@@ -63,7 +65,7 @@ async fn page(request: &MemberRequest, refused: Option<String>) -> Result<Reply<
         Err(error) => return Err(error),
     };
     let first = Paging { limit: POSTS, before: None };
-    let posts = x_posts::find_posts(context, request.organization(), &first).await?.items;
+    let posts = x_posts::find_posts(context, tenant, &first).await?.items;
     let zone = dates::zone(request);
     let posts = posts.iter().filter(|post| post.job_posting_id == id).map(|post: &Post| PostRow {
         text: &post.text,

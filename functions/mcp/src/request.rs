@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared::clock::{Timestamp, later};
-use shared::http::{ApiRequest, Error, HandlerCall, Reply, RequestContext, SentInput, Unconfirmed};
+use shared::http::{
+    ApiRequest, Error, ExpectedPage, HandlerCall, Reply, RequestContext, SentInput, Unconfirmed,
+};
 use shared::id::Id;
-use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
+use shared::model::{Actor, AuditAction, Scopes, Tenant};
 use shared::secret::Secret;
 use shared::store::StoreError;
 use shared::token_encryption::EncryptedToken;
@@ -25,6 +27,8 @@ pub struct McpRequest {
     responses: Map<String, Value>,
     /// The state of the earlier result.
     state: Option<String>,
+    /// What a handler says about the people that the result shows before it has read them.
+    expected: ExpectedPage,
 }
 
 /// A state that the client carries, with its end.
@@ -57,6 +61,7 @@ impl McpRequest {
             arguments: object("arguments")?,
             responses: object("inputResponses")?,
             state,
+            expected: ExpectedPage::default(),
         })
     }
 
@@ -73,6 +78,11 @@ impl McpRequest {
     /// What the request says about its client.
     pub const fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// What the handlers of the call say about the people that the result shows, the first one that shows any.
+    pub(crate) const fn expected(&self) -> &ExpectedPage {
+        &self.expected
     }
 
     /// The name of the tool, the prompt or the resource.
@@ -93,11 +103,6 @@ impl McpRequest {
     /// The tenant whose data the call may use.
     pub fn tenant(&self) -> Tenant {
         self.request.tenant()
-    }
-
-    /// The caller's organization, in the credential's mode.
-    pub fn organization(&self) -> &Organization {
-        self.request.organization()
     }
 
     /// The scopes of the credential.
@@ -121,7 +126,8 @@ impl McpRequest {
     pub fn call(&self, id: Option<Id>, fields: Map<String, Value>) -> Result<HandlerCall, ToolError> {
         let input = SentInput::Arguments { tool: self.name, fields };
         let key = self.idempotency_key()?;
-        Ok(HandlerCall { id, input, key, seen: None, assistant: None, reading: None })
+        let expected = self.expected.clone();
+        Ok(HandlerCall { id, input, key, seen: None, assistant: None, reading: None, expected })
     }
 
     /// Calls the handler of an API route: the same rules, receipts and entries in the audit log.

@@ -36,7 +36,7 @@ pub(crate) async fn find(context: &RequestContext, id: &str) -> Result<Option<Cl
     if context.store().count_attempt(&counter, FETCHES, FETCH_WINDOW, now).await?.is_some() {
         return Ok(None);
     }
-    let Some(documents) = context.providers().client_documents() else { return Ok(None) };
+    let Some(documents) = context.providers().await.client_documents() else { return Ok(None) };
     let document = match documents.fetch(&url).await {
         Ok(document) => document,
         Err(reason) => {

@@ -44,7 +44,7 @@ pub struct Received {}
 /// - `payload_too_large`: the body is over 3 MB.
 async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversioned<Received>>, Error> {
     let context = &request.context;
-    let voice = voice_provider(context)?;
+    let voice = voice_provider(context).await?;
     if !voice.verify(&|name| context.header(name), context.body(), context.now()) {
         return Err(Error::BadSignature);
     }
@@ -66,7 +66,8 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
 }
 
 /// The voice provider named in the path.
-fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, Error> {
+async fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, Error> {
     let provider = context.path().rsplit('/').next().and_then(|name| name.parse().ok());
-    provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
+    let providers = context.providers().await;
+    provider.and_then(|provider| providers.voice_provider(provider)).ok_or(Error::NotFound)
 }

@@ -8,7 +8,7 @@ use rolecall_local::template::Template;
 use rolecall_local::{demo, event_fixtures};
 use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
-use shared::http::{Environment, KnownHolders};
+use shared::http::{Environment, KnownHolders, KnownSites};
 use shared::model::PasswordCost;
 use shared::providers::Providers;
 use shared::providers::client_document::{ClientDocuments, FetchError};
@@ -60,6 +60,7 @@ impl Deployment {
             config,
             password_cost: PasswordCost::LOWEST,
             known_holders: KnownHolders::default(),
+            known_sites: KnownSites::default(),
         };
         runtime.block_on(async {
             environment.store.create_table().await.expect("a table");

@@ -20,7 +20,7 @@ use rolecall_local::server::{self, Host, Hosts};
 use rolecall_local::template::Template;
 use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
-use shared::http::{Environment, KnownHolders};
+use shared::http::{Environment, KnownHolders, KnownSites};
 use shared::model::{Day, Mode, PasswordCost};
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
@@ -140,6 +140,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         config,
         password_cost: PasswordCost::CURRENT,
         known_holders: KnownHolders::default(),
+        known_sites: KnownSites::default(),
     };
     store
         .create_table()

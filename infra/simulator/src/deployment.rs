@@ -21,7 +21,7 @@ use rolecall_local::template::Template;
 use serde_json::Value;
 use shared::clock::Timestamp;
 use shared::config::{Config, Edge};
-use shared::http::{App, Environment, KnownHolders, Route};
+use shared::http::{App, Environment, KnownHolders, KnownSites, Route};
 use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Text};
 use shared::providers::Providers;
@@ -157,6 +157,7 @@ impl Deployment {
                 config,
                 password_cost: PasswordCost::LOWEST,
                 known_holders: KnownHolders::default(),
+                known_sites: KnownSites::default(),
             }
         };
         let operator = instance(0, random.u64(..));
@@ -338,8 +339,11 @@ fn function(
         async move {
             let (environment, app) = &*instance;
             let start = || {
-                let environment =
-                    Environment { known_holders: KnownHolders::default(), ..(**environment).clone() };
+                let environment = Environment {
+                    known_holders: KnownHolders::default(),
+                    known_sites: KnownSites::default(),
+                    ..(**environment).clone()
+                };
                 App::new(environment, routes.to_vec())
             };
             let running =

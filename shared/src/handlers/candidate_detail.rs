@@ -71,7 +71,7 @@ pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateD
         None => None,
     };
     let links = ResumeLinks::of_history(
-        request.context.providers().resumes(),
+        request.context.providers().await.resumes(),
         request.context.now(),
         &candidate.profile,
         touchpoints,
@@ -90,10 +90,14 @@ pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateD
 pub async fn list_touchpoints(
     request: ApiRequest<Listing<()>>,
 ) -> Result<Reply<Collection<Touchpoint>>, Error> {
-    let candidate = find(&request).await?.candidate;
-    let ((), page) = request.listing()?;
-    let history = request.context.store().list_touchpoints(request.tenant(), candidate.id, &page).await?;
-    let (providers, now) = (request.context.providers(), request.context.now());
+    let page = match request.listing() {
+        Ok(((), page)) => page,
+        Err(invalid) => return Err(find(&request).await.err().unwrap_or(invalid)),
+    };
+    let (store, id) = (request.context.store(), request.id()?);
+    let (found, history) = tokio::join!(find(&request), store.list_touchpoints(request.tenant(), id, &page));
+    let (candidate, history) = (found?.candidate, history?);
+    let (providers, now) = (request.context.providers().await, request.context.now());
     let links = ResumeLinks::of_history(providers.resumes(), now, &candidate.profile, &history.items).await;
     let access = ScreenAccess::of(request.scopes());
     request.reply(history, |touchpoint| links.touchpoint(touchpoint, access))

@@ -8,8 +8,8 @@ use super::responses::candidate::Candidate;
 use super::responses::resume::ResumeLinks;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply};
 use crate::id::Id;
-use crate::model::{ApplicationStatus, Stage};
-use crate::store::{Applicant, Listed};
+use crate::model::{self, ApplicationStatus, Stage};
+use crate::store::{Applicant, CandidateSearch, Listed, Paging};
 
 /// A candidate in a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,18 +46,35 @@ pub async fn list(
     let candidates = match search {
         None => store.list_candidates(tenant, role_id, stage, &page).await?,
         Some(search) => {
-            let Listed { items, next } =
-                store.search_candidates(request.organization(), &search, &page).await?;
+            let Listed { items, next } = find(&request, &search, &page).await?;
             Listed { items: items.into_iter().map(|candidate| (candidate, None)).collect(), next }
         }
     };
     let people = candidates.items.iter().map(|(candidate, _)| candidate);
-    let links = ResumeLinks::of_candidates(request.context.providers(), request.context.now(), people).await;
+    let links =
+        ResumeLinks::of_candidates(request.context.providers().await, request.context.now(), people).await;
     let reply = request.reply(candidates, |(candidate, application)| ListedCandidate {
         candidate: Candidate::of(candidate, &links),
         application: application.map(ApplicationState::from),
     })?;
     Ok(if is_search { reply.found_by_search() } else { reply })
+}
+
+/// Searches with the form that the index had at the last request, beside the gate. If the index has got another form since,
+/// the result is wrong, and the search is repeated.
+async fn find<I>(
+    request: &ApiRequest<I>,
+    search: &CandidateSearch,
+    page: &Paging,
+) -> Result<Listed<model::Candidate>, Error> {
+    let (store, expect) = (request.context.store(), |found| request.expect_page(found, true));
+    if let Some(last_known) = request.last_known_organization() {
+        let found = store.search_candidates(last_known, search, page, expect).await?;
+        if request.organization().await.index_form == last_known.index_form {
+            return Ok(found);
+        }
+    }
+    Ok(store.search_candidates(request.organization().await, search, page, expect).await?)
 }
 
 impl From<Applicant> for ApplicationState {

@@ -208,9 +208,12 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Visible
             request.check_precondition(&CandidateDetail::identity(&page, access))?;
         }
     }
-    let links =
-        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&before.candidate])
-            .await;
+    let links = ResumeLinks::of_candidates(
+        request.context.providers().await,
+        request.context.now(),
+        [&before.candidate],
+    )
+    .await;
     let current = before.candidate.profile.clone();
     let profile = Profile {
         name: patch.name.unwrap_or(current.name),
@@ -287,7 +290,8 @@ pub(super) async fn reply<I>(
     candidate: model::Candidate,
 ) -> Result<Reply<Visible<Candidate>>, Error> {
     let links =
-        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
+        ResumeLinks::of_candidates(request.context.providers().await, request.context.now(), [&candidate])
+            .await;
     let identity = request.visible(Candidate::of(candidate.clone(), &ResumeLinks::Keys));
     Reply::resource_as(&request.visible(Candidate::of(candidate, &links)), &identity)
 }

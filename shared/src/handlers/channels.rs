@@ -136,7 +136,7 @@ impl<C> Checked<C> {
 
 async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) -> Checked<XConnection> {
     let now = request.context.now();
-    let (x, keys) = match request.context.providers().x(request.organization().mode) {
+    let (x, keys) = match request.context.providers().await.x(request.tenant().mode) {
         XPort::Simulated => return Checked::simulated(&format!("@{}", x_simulator::ACCOUNT), now),
         XPort::Missing => return Checked::missing("X is not set up on this service."),
         XPort::Real(x, keys) => (x, keys),
@@ -179,7 +179,7 @@ async fn check_whatsapp<I>(
     connection: Option<WhatsAppConnection>,
 ) -> Checked<WhatsAppConnection> {
     let now = request.context.now();
-    let (whatsapp, keys) = match request.context.providers().whatsapp(request.organization().mode) {
+    let (whatsapp, keys) = match request.context.providers().await.whatsapp(request.tenant().mode) {
         WhatsAppPort::Simulated => return Checked::simulated("Rolecall simulator", now),
         WhatsAppPort::Missing => return Checked::missing("WhatsApp is not set up on this service."),
         WhatsAppPort::Real(whatsapp, keys) => (whatsapp, keys),

@@ -46,7 +46,7 @@ pub async fn erase(request: ApiRequest<Erase>) -> Result<Reply<Accepted<Erasure>
     let (id, now) = (request.id()?, context.now());
     let found = context.store().find_candidate(tenant, id).await?.ok_or(Error::NotFound)?;
     let Erase { reason } = request.input()?;
-    let bucket = context.providers().resumes();
+    let bucket = context.providers().await.resumes();
     let mut transaction = request.transaction();
     let erasure = match found {
         MaybeErased::Present(record) => {

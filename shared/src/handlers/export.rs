@@ -10,7 +10,7 @@ pub async fn export(request: ApiRequest<()>) -> Result<Reply<Unversioned<Candida
     let data = context.store().find_candidate_data(request.tenant(), request.id()?, max_bytes).await?;
     let data = Error::unless_missing(data)?;
     request.input()?;
-    let export = CandidateExport::of(data, context.providers().resumes(), context.now()).await;
+    let export = CandidateExport::of(data, context.providers().await.resumes(), context.now()).await;
     let reply = Reply::ok(&export)?;
     if reply.size()? <= max_bytes {
         return Ok(reply.unversioned());

@@ -221,7 +221,8 @@ async fn reply<I>(
 ) -> Result<Reply<Visible<MovedCandidate>>, Error> {
     let candidate = &record.candidate;
     let links =
-        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [candidate]).await;
+        ResumeLinks::of_candidates(request.context.providers().await, request.context.now(), [candidate])
+            .await;
     let changed = |application: &&model::Application| {
         steps.iter().any(|step| step.role_id == Some(application.role.id))
     };

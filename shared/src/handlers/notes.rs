@@ -16,10 +16,15 @@ input! {
 
 /// Lists the notes about a candidate, newest first.
 pub async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Note>>, Error> {
-    let candidate_id = find(&request).await?.candidate.id;
-    let ((), page) = request.listing()?;
-    let notes = request.context.store().list_notes(request.tenant(), candidate_id, &page).await?;
-    request.reply(notes, |note| Note::of(candidate_id, note))
+    let page = match request.listing() {
+        Ok(((), page)) => page,
+        Err(invalid) => return Err(find(&request).await.err().unwrap_or(invalid)),
+    };
+    let (store, candidate_id) = (request.context.store(), request.id()?);
+    let (found, notes) =
+        tokio::join!(find(&request), store.list_notes(request.tenant(), candidate_id, &page));
+    found?;
+    request.reply(notes?, |note| Note::of(candidate_id, note))
 }
 
 /// Adds a note about a candidate.
@@ -40,11 +45,13 @@ pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Vis
 
 /// Deletes a note about a candidate, and returns it.
 pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Visible<Note>>>, Error> {
-    let before = find(&request).await?;
-    let candidate_id = before.candidate.id;
-    let id = request.context.path_parameter("note_id").parse().map_err(|_| Error::NotFound)?;
-    let note = request.context.store().find_note(request.tenant(), candidate_id, id).await?;
-    let note = note.ok_or(Error::NotFound)?;
+    let Ok(id) = request.context.path_parameter("note_id").parse() else {
+        return Err(find(&request).await.err().unwrap_or(Error::NotFound));
+    };
+    let (store, candidate_id) = (request.context.store(), request.id()?);
+    let (before, note) = tokio::join!(find(&request), store.find_note(request.tenant(), candidate_id, id));
+    let before = before?;
+    let note = note?.ok_or(Error::NotFound)?;
     request.input()?;
     let mut transaction = request.transaction();
     transaction.delete_note(candidate_id, id);

@@ -39,7 +39,7 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
     let base = Slug::of_posting(job_posting.shown(&role.content).title.as_str());
     let id = request.context.ids().next();
     request
-        .commit_with_slug(&base, |number| {
+        .commit_with_slug(&base, |number, organization| {
             let posting = model::Posting::draft(
                 id,
                 &role,
@@ -52,7 +52,8 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
             transaction.insert_posting(&role, &linked, &posting, &base, number)?;
             let address = request.address("job_postings", id);
             let content = posting.content.shown(&role.content);
-            Ok((transaction, Reply::resource(&present(&request, &posting, content))?.created(address)))
+            let posting = Posting::of(&posting, content, organization, request.context.base_url());
+            Ok((transaction, Reply::resource(&posting)?.created(address)))
         })
         .await
 }
@@ -67,7 +68,7 @@ pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>,
     let posting = find(&request).await?;
     let PostingPatch { title, public_description, requirements } = request.input()?;
     let role = find_role(&request, &posting).await?;
-    let shown = present(&request, &posting, posting.content.shown(&role.content));
+    let shown = present(&request, &posting, posting.content.shown(&role.content)).await;
     request.check_precondition(&shown)?;
     let current = posting.content.clone();
     let content = PostingContent {
@@ -124,7 +125,7 @@ async fn replace<I>(
         request.confirm(|| questions::of_posting(&role, &before, &posting)).await?;
     }
     let mut transaction = request.transaction();
-    let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)))?;
+    let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)).await)?;
     let before = RoleAndPosting { role, posting: Some(before) };
     let after = RoleAndPosting { posting: Some(posting), ..before.clone() };
     transaction.replace_role(&before, &after)?;
@@ -137,8 +138,12 @@ pub async fn find<I>(request: &ApiRequest<I>) -> Result<model::Posting, Error> {
 }
 
 /// The posting with its public URL and what it shows.
-pub fn present<I>(request: &ApiRequest<I>, posting: &model::Posting, content: PublicContent<'_>) -> Posting {
-    Posting::of(posting, content, request.organization(), request.context.base_url())
+pub async fn present<I>(
+    request: &ApiRequest<I>,
+    posting: &model::Posting,
+    content: PublicContent<'_>,
+) -> Posting {
+    Posting::of(posting, content, request.organization().await, request.context.base_url())
 }
 
 input! {
@@ -156,7 +161,9 @@ pub async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<C
     let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
     let roles = store.find_followed_roles(tenant, &items).await?;
     // A posting whose role cannot be read is left out, like the role in the list of roles.
-    let shown = |posting: &model::Posting| Some(present(&request, posting, posting.shown(&roles)?));
+    let (organization, base_url) = (request.organization().await, request.context.base_url());
+    let shown =
+        |posting: &model::Posting| Some(Posting::of(posting, posting.shown(&roles)?, organization, base_url));
     let items = items.iter().filter_map(shown).collect();
     request.reply(Listed { items, next }, |posting| posting)
 }
@@ -169,7 +176,7 @@ pub async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let store = request.context.store();
     let roles = store.find_followed_roles(request.tenant(), std::slice::from_ref(&posting)).await?;
     let content = posting.shown(&roles).ok_or_else(|| without_role(&posting))?;
-    Reply::resource(&present(&request, &posting, content))
+    Reply::resource(&present(&request, &posting, content).await)
 }
 
 fn without_role(posting: &model::Posting) -> Error {

@@ -49,7 +49,7 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
     let draft = Role::draft(request.context.ids().next(), role, now);
     let posting_id = request.context.ids().next();
     request
-        .commit_with_slug(&base, |number| {
+        .commit_with_slug(&base, |number, organization| {
             let posting = Posting::draft(posting_id, &draft, base.numbered(number), job_posting.clone(), now);
             let role = draft.clone().link(posting.link(), now);
             let (role, posting) = if publish {
@@ -62,7 +62,7 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
             let mut transaction = request.transaction();
             transaction.insert_role_and_posting(&role, &posting, &base, number)?;
             let address = request.address("roles", role.id);
-            let (organization, base_url) = (request.organization(), request.context.base_url());
+            let base_url = request.context.base_url();
             let content = posting.content.shown(&role.content);
             let posted = Posted {
                 job_posting: posting::Posting::of(&posting, content, organization, base_url),

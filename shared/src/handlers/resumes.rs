@@ -18,7 +18,7 @@ pub async fn upload(request: ApiRequest<()>, file: &CheckedFile) -> Result<Reply
     let (context, tenant, now) = (&request.context, request.tenant(), request.context.now());
     let before = find(&request).await?;
     let id = before.candidate.id;
-    let Some(bucket) = context.providers().resumes() else {
+    let Some(bucket) = context.providers().await.resumes() else {
         return Err(Error::Validation(vec!["resume_file cannot be stored by this installation".to_owned()]));
     };
     let (of, digest) = (format!("{tenant} {id}"), file.digest());

@@ -62,11 +62,12 @@ pub async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Coll
         }
         None => None,
     };
+    let (organization, base_url) = (request.organization().await, request.context.base_url());
     request.reply(roles, |role| {
         let of_role =
             |stats: &HashMap<Id, model::RoleStats>| stats.get(&role.id).cloned().unwrap_or_default();
         let stats = stats.as_ref().map(|stats| Statistics::from(&of_role(stats)));
-        ListedRole { role: present(&request, role), stats }
+        ListedRole { role: Role::of(role, organization, base_url), stats }
     })
 }
 
@@ -74,7 +75,7 @@ pub async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Coll
 pub async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let role = find(&request).await?;
     request.input()?;
-    Reply::resource(&present(&request, role))
+    Reply::resource(&present(&request, role).await)
 }
 
 async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {

@@ -73,7 +73,7 @@ pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Ro
     let mut transaction = request.transaction();
     transaction.insert_role(&role)?;
     let address = request.address("roles", role.id);
-    request.commit(transaction, Reply::resource(&present(&request, role))?.created(address)).await
+    request.commit(transaction, Reply::resource(&present(&request, role).await)?.created(address)).await
 }
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
@@ -89,9 +89,9 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
         .input()?
         .apply(role.content.clone())
         .ok_or_else(|| invalid("salary_min must be at most salary_max"))?;
-    request.check_precondition(&present(&request, role.clone()))?;
+    request.check_precondition(&present(&request, role.clone()).await)?;
     if content == role.content {
-        return Reply::resource(&present(&request, before.role));
+        return Reply::resource(&present(&request, before.role).await);
     }
     if before.shows(&content) {
         request.confirm(|| questions::of_change(&before)).await?;
@@ -152,7 +152,7 @@ pub async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
     request.input()?;
     if before.role.status == RoleStatus::Closed {
-        return Reply::resource(&present(&request, before.role));
+        return Reply::resource(&present(&request, before.role).await);
     }
     request.confirm(|| questions::of_closing(&before)).await?;
     let now = request.context.now();
@@ -207,10 +207,10 @@ async fn replace<I>(
 ) -> Result<Reply<Role>, Error> {
     let mut transaction = request.transaction();
     transaction.replace_role(before, &after)?;
-    request.commit(transaction, Reply::resource(&present(request, after.role))?).await
+    request.commit(transaction, Reply::resource(&present(request, after.role).await)?).await
 }
 
 /// The API form of a role.
-pub(super) fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
-    Role::of(role, request.organization(), request.context.base_url())
+pub(super) async fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
+    Role::of(role, request.organization().await, request.context.base_url())
 }

@@ -38,11 +38,10 @@ input! {
 /// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their transcripts.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
-    let mode = request.organization().mode;
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
     let NewScreen { role_id, scheduled_at, consent } = input;
     let now = request.context.now();
-    let voice = request.context.providers().voice(mode);
+    let voice = request.context.providers().await.voice(request.tenant().mode);
     let mut messages = Vec::new();
     match &role {
         None => messages.push(UNKNOWN_ROLE.to_owned()),
@@ -57,7 +56,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
         match &before.candidate.profile.phone {
             None => messages.push("phone can't be blank: the candidate has no number to call".to_owned()),
             Some(phone) => {
-                let (store, providers) = (request.context.store(), request.context.providers());
+                let (store, providers) = (request.context.store(), request.context.providers().await);
                 let chosen = store.find_call_countries(request.tenant()).await?;
                 let allowed = chosen.as_deref().unwrap_or(providers.default_call_countries());
                 messages.extend(check_number(phone, allowed).err().map(|error| format!("phone {error}")));

@@ -19,10 +19,14 @@ input! {
 
 /// Returns an application form that was submitted on the career page.
 pub async fn show_submission(request: ApiRequest<()>) -> Result<Reply<Submission>, Error> {
-    let candidate_id = find(&request).await?.candidate.id;
-    let id = request.context.path_parameter("submission_id").parse().map_err(|_| Error::NotFound)?;
-    let found = request.context.store().find_submission(request.tenant(), candidate_id, id).await?;
-    let submission = found.ok_or(Error::NotFound)?;
+    let Ok(id) = request.context.path_parameter("submission_id").parse() else {
+        return Err(find(&request).await.err().unwrap_or(Error::NotFound));
+    };
+    let (store, candidate_id) = (request.context.store(), request.id()?);
+    let (candidate, submission) =
+        tokio::join!(find(&request), store.find_submission(request.tenant(), candidate_id, id));
+    candidate?;
+    let submission = submission?.ok_or(Error::NotFound)?;
     request.input()?;
     Reply::resource(&Submission::of(candidate_id, submission))
 }

@@ -86,15 +86,20 @@ pub async fn create(
     request: ApiRequest<NewWebhookEndpoint>,
 ) -> Result<Reply<Created<WebhookEndpointWithSecret>>, Error> {
     let NewWebhookEndpoint { url, description, types, hmac } = request.input()?;
-    check(&request, &url)?;
     let (store, tenant, now) = (request.context.store(), request.tenant(), request.context.now());
-    let existing = store.list_all_webhook_endpoints(tenant).await?.len() as u64;
-    if existing >= model::WebhookEndpoint::MAX {
+    let (checked, existing, head, caller) = tokio::join!(
+        check(&request, &url),
+        store.list_all_webhook_endpoints(tenant),
+        store.get_feed_head(tenant),
+        caller(&request),
+    );
+    checked?;
+    if existing?.len() as u64 >= model::WebhookEndpoint::MAX {
         let sentence =
             format!("An organization has at most {} webhook endpoints", model::WebhookEndpoint::MAX);
         return Err(Error::InvalidTransition(sentence));
     }
-    let head = store.get_feed_head(tenant).await?;
+    let head = head?;
     let id = request.context.ids().next();
     let keys = WebhookKeys::generate(request.context.random());
     let endpoint = model::WebhookEndpoint {
@@ -102,7 +107,7 @@ pub async fn create(
         url,
         description,
         created_by: Some(request.actor().clone()),
-        url_chosen_by: Some(caller(&request).await?),
+        url_chosen_by: Some(caller?),
         types: chosen(types, None),
         hmac,
         disabled_reason: None,
@@ -127,7 +132,7 @@ pub async fn update(request: ApiRequest<WebhookEndpointPatch>) -> Result<Reply<W
     let now = request.context.now();
     request.check_precondition(&WebhookEndpoint::of(&before, now))?;
     if let Some(url) = &patch.url {
-        check(&request, url)?;
+        check(&request, url).await?;
     }
     let disabled_reason = match patch.status {
         None => before.disabled_reason,
@@ -199,11 +204,15 @@ pub async fn rotate_secret(
 
 /// Lists the deliveries to a webhook endpoint, newest first.
 pub async fn list_deliveries(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Delivery>>, Error> {
-    let endpoint = find(&request).await?;
-    let ((), page) = request.listing()?;
-    let (store, now) = (request.context.store(), request.context.now());
-    let listed = store.list_deliveries(request.tenant(), endpoint.id, &page, now).await?;
-    request.reply(listed, Delivery::of)
+    let page = match request.listing() {
+        Ok(((), page)) => page,
+        Err(invalid) => return Err(find(&request).await.err().unwrap_or(invalid)),
+    };
+    let (store, id, now) = (request.context.store(), request.id()?, request.context.now());
+    let (endpoint, listed) =
+        tokio::join!(find(&request), store.list_deliveries(request.tenant(), id, &page, now));
+    endpoint?;
+    request.reply(listed?, Delivery::of)
 }
 
 /// Sends a test to a webhook endpoint. It is not in the feed, and is tried once.
@@ -221,7 +230,7 @@ pub async fn ping(request: ApiRequest<()>) -> Result<Reply<Accepted<Delivery>>, 
         seq: None,
         kind: EventType::WebhookEndpointPinged,
         at: now,
-        mode: request.organization().mode,
+        mode: request.tenant().mode,
         subject: Subject {
             kind: SubjectType::WebhookEndpoint,
             id: Some(endpoint.id),
@@ -350,8 +359,8 @@ fn require_enabled(endpoint: &model::WebhookEndpoint) -> Result<(), Error> {
     }
 }
 
-fn check<I>(request: &ApiRequest<I>, url: &EndpointUrl) -> Result<(), Error> {
-    let allows_loopback = request.context.providers().webhook_reach().allows_loopback();
+async fn check<I>(request: &ApiRequest<I>, url: &EndpointUrl) -> Result<(), Error> {
+    let allows_loopback = request.context.providers().await.webhook_reach().allows_loopback();
     url.check(request.context.base_url(), allows_loopback)
         .map_err(|problem| Error::Validation(vec![format!("url {problem}")]))
 }

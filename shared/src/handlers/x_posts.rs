@@ -80,14 +80,15 @@ input! {
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
     let NewPost { job_posting_id, style } = request.input()?;
-    let texts = compose_texts(&request.context, request.organization(), job_posting_id).await?;
+    let (context, tenant) = (&request.context, request.tenant());
+    let texts = compose_texts(context, tenant, request.organization(), job_posting_id).await?;
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let (id, now) = (request.context.ids().next(), request.context.now());
     let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
     let question = || questions::of_post(job_posting_id, &draft.text);
     let mut transaction = request.transaction();
-    match request.context.providers().x(request.organization().mode) {
+    match context.providers().await.x(tenant.mode) {
         XPort::Missing => Err(not_connected("x is not set up on this service")),
         XPort::Simulated => {
             request.confirm(question).await?;
@@ -139,25 +140,25 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
 /// does not respond, the last known metrics are returned.
 pub async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
     let ((), page) = request.listing()?;
-    let posts = find_posts(&request.context, request.organization(), &page).await?;
+    let posts = find_posts(&request.context, request.tenant(), &page).await?;
     request.reply(posts, Post::from)
 }
 
 /// A page of the posts to X with their metrics.
 pub async fn find_posts(
     context: &RequestContext,
-    organization: &Organization,
+    tenant: Tenant,
     page: &Paging,
 ) -> Result<Listed<model::Post>, Error> {
-    let mut posts = context.store().list_posts(organization.tenant(), page).await?;
-    match context.providers().x(organization.mode) {
+    let mut posts = context.store().list_posts(tenant, page).await?;
+    match context.providers().await.x(tenant.mode) {
         XPort::Missing => {}
         XPort::Simulated => {
             let now = context.now();
             posts.items = posts.items.into_iter().map(|post| simulate_metrics(post, now)).collect();
         }
         XPort::Real(x, keys) => {
-            let account = account(context, organization.tenant(), x, keys);
+            let account = account(context, tenant, x, keys);
             if let Err(sentence) = refresh_metrics(&account, &mut posts.items).await {
                 tracing::warn!(sentence, "metrics were not refreshed");
             }
@@ -175,13 +176,14 @@ fn unconfirmed() -> Error {
     Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None }
 }
 
-/// The text of a post in each style, for a published posting of an open role.
+/// The text of a post in each style, for a published posting of an open role. `organization` may be waited for.
 pub async fn compose_texts(
     context: &RequestContext,
-    organization: &Organization,
+    tenant: Tenant,
+    organization: impl Future<Output = &Organization>,
     job_posting_id: Id,
 ) -> Result<[(Style, String); 3], Error> {
-    let (store, tenant) = (context.store(), organization.tenant());
+    let store = context.store();
     let posting = store.find_posting(tenant, job_posting_id).await?;
     let posting = posting.ok_or_else(|| invalid("job_posting_id must be the id of a job posting"))?;
     let role = store.find_role(tenant, posting.role_id).await?.ok_or(Error::NotFound)?;
@@ -194,7 +196,7 @@ pub async fn compose_texts(
             "job_posting_id must belong to an open role, but this one is {status}"
         )));
     }
-    let url = public_url(context.base_url(), organization, &posting.slug);
+    let url = public_url(context.base_url(), organization.await, &posting.slug);
     let advert = x_text::Advert {
         title: posting.content.shown(&role.content).title.as_str(),
         location: role.content.location.as_ref().map(model::Text::as_str),

@@ -2,26 +2,21 @@
 
 use std::sync::Arc;
 
-use super::api_request::AdmittedRequest;
+use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
+use super::expected_page::Expected;
 use super::idempotency::IdempotencyKey;
 use super::question::Given;
-use super::{ApiRequest, Error, HandlerCall, Reply};
+use super::{ApiRequest, Error, ExpectedPage, HandlerCall, Reply};
 use crate::id::Id;
-use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scopes, Tenant};
+use crate::model::{AuditAction, AuditActor, AuditTarget, Tenant};
 use crate::store::StoreError;
 
 impl AdmittedRequest {
-    pub(super) fn new(
-        context: Arc<RequestContext>,
-        organization: Organization,
-        actor: Actor,
-        scopes: Scopes,
-        call: HandlerCall,
-    ) -> Self {
-        let idempotency_key = IdempotencyKey::of(&context, &actor, scopes, &call);
+    pub(super) fn new(context: Arc<RequestContext>, caller: HandlerCaller, call: HandlerCall) -> Self {
+        let idempotency_key = IdempotencyKey::of(&context, &caller.actor, caller.scopes, &call);
         let confirmed = Given::default();
-        Self { context, organization, actor, scopes, idempotency_key, call, confirmed }
+        Self { context, caller, idempotency_key, call, confirmed }
     }
 
     /// Calls the handler of an API route: the same rules and receipts for requests, forms and tools.
@@ -43,7 +38,8 @@ impl AdmittedRequest {
         reply: impl Future<Output = Result<Reply<()>, Error>>,
     ) -> Result<Reply<()>, Error> {
         let reading = self.call.reading.filter(|action| self.records(*action));
-        match recorded(&self.context, self.organization.tenant(), reading, self.call.id, reply).await {
+        let HandlerCall { id, ref expected, .. } = self.call;
+        match recorded(&self.context, self.caller.tenant, reading, id, expected, reply).await {
             Err(error) if !error.is_conflict() && error.kind().0 < 500 => self.replay_or(error).await,
             result => result,
         }
@@ -51,7 +47,7 @@ impl AdmittedRequest {
 
     /// Whether the audit log has an entry when the caller reads.
     pub(super) fn records(&self, action: AuditAction) -> bool {
-        self.context.origin.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
+        action.is_recorded_for(AuditActor::of(&self.caller.actor, None).kind)
     }
 }
 
@@ -72,21 +68,22 @@ impl<P> ApiRequest<P> {
     }
 
     fn admit(&self, call: HandlerCall) -> AdmittedRequest {
-        let (organization, actor) = (self.organization().clone(), self.actor().clone());
-        AdmittedRequest::new(self.context.clone(), organization, actor, self.scopes(), call)
+        AdmittedRequest::new(self.context.clone(), self.admitted.caller.clone(), call)
     }
 }
 
 /// Awaits a reply with the data of people, and records the read in the audit log. Without the entry, nobody gets the
 /// data.
 ///
-/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
-/// after the page was read, because it contains the number of items; a page without items has none.
+/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page contains the
+/// number of items; a page without items has none. If the handler says how many it expects, the entry is written while they
+/// are read, and corrected if fewer are left; otherwise it is written afterwards.
 pub(super) async fn recorded(
     context: &RequestContext,
     tenant: Tenant,
     reading: Option<AuditAction>,
     id: Option<Id>,
+    expected: &ExpectedPage,
     reply: impl Future<Output = Result<Reply<()>, Error>>,
 ) -> Result<Reply<()>, Error> {
     let Some(action) = reading else { return reply.await };
@@ -99,19 +96,24 @@ pub(super) async fn recorded(
         entry?;
         return Ok(reply);
     }
-    let reply = reply.await?;
-    let (action, shown) = match (action, reply.shown) {
-        (AuditAction::CandidatesListed, Some(shown)) if reply.is_search => {
-            (AuditAction::CandidatesSearched, shown)
-        }
-        (action, Some(shown)) => (action, shown),
-        (_, None) => {
-            let message = "the number of people on a page is not known".to_owned();
-            return Err(StoreError::Internal(message).into());
-        }
+    let action = |is_search| match action {
+        AuditAction::CandidatesListed if is_search => AuditAction::CandidatesSearched,
+        action => action,
     };
-    if shown > 0 {
-        store.record(tenant, action, None, Some(shown)).await?;
+    let entry = async {
+        let Some(Expected { shown, is_search }) = expected.wait().await else { return Ok(None) };
+        store.record_page(tenant, action(is_search), shown).await.map(Some)
+    };
+    // As soon as the handler has said it, so that the entry comes before that of the call.
+    let (reply, entry) = tokio::join!(biased; expected.until(reply), entry);
+    let (reply, entry) = (reply?, entry?);
+    let shown = reply
+        .shown
+        .ok_or_else(|| StoreError::Internal("the number of people on a page is not known".to_owned()))?;
+    match entry {
+        Some(entry) => store.correct_page(entry, shown).await?,
+        None if shown > 0 => _ = store.record_page(tenant, action(reply.is_search), shown).await?,
+        None => {}
     }
     Ok(reply)
 }

@@ -22,16 +22,29 @@ use crate::model::{
     Actor, AuditAction, AuditTarget, Organization, Scalar, Scope, Scopes, Slug, Tenant, Value,
 };
 use crate::services::Author;
-use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
+use crate::store::{CommitError, Listed, Paging, PendingAdmission, StoreError, Transaction};
 
-/// A request that the gate admitted, or a form of a member.
-pub(super) struct AdmittedRequest {
-    pub(super) context: Arc<RequestContext>,
-    pub(super) organization: Organization,
+/// Who calls the handler of an API route: the holder of a credential, or a member with a form.
+#[derive(Clone)]
+pub(super) struct HandlerCaller {
+    pub(super) tenant: Tenant,
     /// The holder of the credential, or the member.
     pub(super) actor: Actor,
+    /// The member who connected the application; `None` for an API key, and for a member.
+    pub(super) member: Option<Id>,
     /// The scopes of the credential; all scopes, if a member sent a form.
     pub(super) scopes: Scopes,
+    /// What the gate says about the caller, maybe only later.
+    pub(super) admission: PendingAdmission,
+    /// The organization as the gate has last had it, if this instance knows it.
+    pub(super) last_known: Option<Organization>,
+}
+
+/// A request that the gate admits, or a form of a member. The handler may begin while the gate decides: its writes wait, and if
+/// the gate refuses the request, nothing remains of it.
+pub(super) struct AdmittedRequest {
+    pub(super) context: Arc<RequestContext>,
+    pub(super) caller: HandlerCaller,
     pub(super) idempotency_key: Option<IdempotencyKey>,
     pub(super) call: HandlerCall,
     /// The confirmation, after the handler has asked for it.
@@ -103,7 +116,7 @@ impl AdmittedRequest {
     /// The list that a cursor is bound to: tenant, path and filters.
     fn list(&self) -> String {
         let is_filter = |name: &str| name != "limit" && name != "cursor";
-        let tenant = self.organization.tenant();
+        let tenant = self.caller.tenant;
         match &self.call.input {
             SentInput::Arguments { tool, fields } => {
                 let mut filters: Vec<_> = fields.iter().filter(|(name, _)| is_filter(name)).collect();
@@ -131,24 +144,31 @@ impl<I> ApiRequest<I> {
         Self { context: admitted.context.clone(), admitted, input: PhantomData }
     }
 
-    /// The caller's organization, in the credential's mode.
-    pub fn organization(&self) -> &Organization {
-        &self.admitted.organization
+    /// The caller's organization, in the credential's mode. Waits for the gate, so whatever can be read without the
+    /// organization is read before.
+    pub async fn organization(&self) -> &Organization {
+        self.admitted.caller.admission.organization().await
+    }
+
+    /// The caller's organization as the gate has last had it, if this instance of the function knows it. It may have changed
+    /// since, so whatever depends on it is compared with [`Self::organization`] afterwards.
+    pub fn last_known_organization(&self) -> Option<&Organization> {
+        self.admitted.caller.last_known.as_ref()
     }
 
     /// The tenant whose data this request may use.
     pub fn tenant(&self) -> Tenant {
-        self.admitted.organization.tenant()
+        self.admitted.caller.tenant
     }
 
     /// Who sent the request: the holder of the credential, or the member.
     pub fn actor(&self) -> &Actor {
-        &self.admitted.actor
+        &self.admitted.caller.actor
     }
 
     /// The member who connected the application; `None` for an API key.
     pub fn member(&self) -> Option<Id> {
-        self.context.origin.actor().and_then(|actor| actor.member)
+        self.admitted.caller.member
     }
 
     /// The JSON body as it was sent; empty for other bodies.
@@ -161,7 +181,7 @@ impl<I> ApiRequest<I> {
 
     /// The scopes of the credential.
     pub fn scopes(&self) -> Scopes {
-        self.admitted.scopes
+        self.admitted.caller.scopes
     }
 
     /// Whether the caller may read people.
@@ -176,7 +196,13 @@ impl<I> ApiRequest<I> {
 
     /// The author of the request's changes, for the candidates' history.
     pub fn author(&self) -> Author<'_> {
-        Author { ids: self.context.ids(), actor: self.admitted.actor.clone(), at: self.context.now() }
+        Author { ids: self.context.ids(), actor: self.actor().clone(), at: self.context.now() }
+    }
+
+    /// Says how many people the page is expected to show, before they are read. The entry of the audit log is then written
+    /// meanwhile.
+    pub fn expect_page(&self, shown: usize, is_search: bool) {
+        self.admitted.call.expected.say(shown, is_search);
     }
 
     /// Records that the caller read a resource, on a route that is not for reading.
@@ -221,16 +247,17 @@ impl<I> ApiRequest<I> {
 
     /// Commits the transaction that `attempt` creates for a numbered slug. Number 1 means the plain slug. The first number is
     /// the one after the last that was assigned, because a transaction that fails costs as much as one that succeeds. If a
-    /// number is taken meanwhile, the next attempt uses a later one.
+    /// number is taken meanwhile, the next attempt uses a later one. `attempt` also gets the organization, whose slug is part
+    /// of public URLs.
     pub async fn commit_with_slug<O>(
         &self,
         base: &Slug,
-        attempt: impl Fn(u64) -> Result<(Transaction, Reply<O>), Error>,
+        attempt: impl Fn(u64, &Organization) -> Result<(Transaction, Reply<O>), Error>,
     ) -> Result<Reply<O>, Error> {
         let mut number = self.context.store().find_last_slug_number(self.tenant(), base).await? + 1;
         // Only requests for the same slug at the same time take the next number.
         for _ in 0..20 {
-            let (transaction, reply) = attempt(number)?;
+            let (transaction, reply) = attempt(number, self.organization().await)?;
             match self.commit(transaction, reply).await {
                 Err(Error::Commit(CommitError::SlugTaken { last })) => number = last.max(number) + 1,
                 result => return result,

@@ -65,7 +65,7 @@ impl App {
         trace: &mut Trace,
     ) -> Result<Reply<()>, Error> {
         let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
-        let context = Arc::new(RequestContext::new(request, route.key, envelope, environment, store, ids));
+        let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
         trace.origin = Some(context.origin.clone());
         (route.answer)(Dispatch { context, reading: route.reading, trace }).await
     }

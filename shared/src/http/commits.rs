@@ -23,13 +23,13 @@ impl AdmittedRequest {
     /// The stored reply, unless it belongs to another request or to a candidate who was erased.
     async fn replay<O>(&self, mut receipt: Receipt) -> Result<Reply<O>, Error> {
         if let Some(candidate) = receipt.candidate {
-            let tenant = self.organization.tenant();
+            let tenant = self.caller.tenant;
             Error::unless_missing(self.context.store().find_candidate(tenant, candidate).await?)?;
         }
         match &self.idempotency_key {
             Some(key) => {
                 if let Some(sealed) = receipt.sealed_body.take() {
-                    let context = key.sealing_context(self.organization.tenant(), &self.actor);
+                    let context = key.sealing_context(self.caller.tenant, &self.caller.actor);
                     // Another request with the same key, or by another caller, has another context and is refused.
                     let body = self.sealing_keys()?.decrypt(&sealed, &context);
                     body.map_err(|_| Error::IdempotencyMismatch)?.expose().clone_into(&mut receipt.body);
@@ -57,7 +57,7 @@ impl AdmittedRequest {
     /// The stored reply, if the request was carried out before.
     pub(super) async fn find_reply(&self) -> Result<Option<Reply<()>>, Error> {
         let Some(key) = &self.idempotency_key else { return Ok(None) };
-        match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
+        match self.context.store().find_receipt(self.caller.tenant, &key.slot).await? {
             Some(receipt) => self.replay(receipt).await.map(Some),
             None => Ok(None),
         }

@@ -29,8 +29,8 @@ impl AdmittedRequest {
 
     /// The hash of the call, the same for a repetition by the same caller as long as the question is the same.
     fn hash(&self, name: &str, fields: &Map<String, Value>, question: &Question) -> String {
-        let Actor { kind, id, .. } = &self.actor;
-        let caller = format!("{} {} {id:?}", self.organization.tenant(), kind.as_str());
+        let Actor { kind, id, .. } = &self.caller.actor;
+        let caller = format!("{} {} {id:?}", self.caller.tenant, kind.as_str());
         let mut call = json!([caller, name, self.call.id, fields, question.summary, question.state]);
         call.sort_all_objects();
         URL_SAFE_NO_PAD.encode(Sha256::digest(call.to_string()))

@@ -10,7 +10,7 @@ use lambda_http::{Request, RequestExt};
 use super::envelope::{Envelope, gateway_context};
 use super::multipart::{self, SubmittedForm};
 use super::parameters::Parameters;
-use super::{Environment, Error, KnownHolders, headers};
+use super::{Environment, Error, KnownHolders, KnownSites, headers};
 use crate::clock::Timestamp;
 use crate::config::Edge;
 use crate::id::{Id, Ids};
@@ -18,7 +18,7 @@ use crate::mac_keys::MacKeys;
 use crate::model::{AuditActor, Device, PasswordCost, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
-use crate::store::{AuditOrigin, Store};
+use crate::store::{AuditOrigin, PendingAdmission, Store};
 use crate::token_encryption::EncryptionKeys;
 
 /// The maximum size of a form body, in bytes.
@@ -182,6 +182,11 @@ impl RequestContext {
         self.environment.config.base_url.as_deref()
     }
 
+    /// The same request, whose writes and calls of external services wait for this admission.
+    pub(super) fn behind(self, admission: PendingAdmission) -> Self {
+        Self { store: self.store.behind(admission), ..self }
+    }
+
     /// The table.
     pub const fn store(&self) -> &Store {
         &self.store
@@ -227,6 +232,11 @@ impl RequestContext {
         &self.environment.known_holders
     }
 
+    /// The career sites that this function has seen.
+    pub fn known_sites(&self) -> &KnownSites {
+        &self.environment.known_sites
+    }
+
     /// The keys for signatures that only this service verifies.
     pub fn signing_keys(&self) -> &MacKeys {
         &self.environment.config.signing_keys
@@ -242,8 +252,15 @@ impl RequestContext {
         self.environment.config.services.sealing_keys.as_ref()
     }
 
-    /// The external services.
-    pub fn providers(&self) -> &Providers {
+    /// Whether files can be stored.
+    pub fn stores_files(&self) -> bool {
+        self.environment.providers.resumes().is_some()
+    }
+
+    /// The external services. Nobody reaches them before the gate has admitted the request, and nobody gets a link to a
+    /// file.
+    pub async fn providers(&self) -> &Providers {
+        self.store.admitted().await;
         &self.environment.providers
     }
 }

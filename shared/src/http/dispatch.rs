@@ -8,18 +8,19 @@ use lambda_http::http::header::AUTHORIZATION;
 use serde_json::value::RawValue;
 
 use super::answering::recorded;
-use super::api_request::AdmittedRequest;
+use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
 use super::{
-    ApiRequest, Assistant, Error, HandlerCall, MemberRequest, PageRequest, Reply, SentInput, headers, rpc,
+    ApiRequest, Assistant, Error, ExpectedPage, HandlerCall, MemberRequest, PageRequest, Reply, SentInput,
+    headers, rpc,
 };
-use crate::auth::{Caller, CredentialError};
+use crate::auth::{Caller, Claims, CredentialError};
 use crate::model::{
     ActorKind, Audience, AuditAction, AuditActor, Day, MemberRole, Organization, Resource, Scopes, Tenant,
 };
-use crate::store::{Holder, HolderDetails, Verdict};
+use crate::store::{Admission, Holder, HolderDetails, PendingAdmission, PresentedCredential, Store, Verdict};
 
 /// The maximum size of a JSON body, in bytes.
 const MAX_BODY: usize = 256 * 1024;
@@ -71,7 +72,7 @@ impl From<MemberRole> for MemberAccess {
 
 /// What happens to a request before its handler, by the kind of route.
 pub(super) struct Dispatch<'a> {
-    pub(super) context: Arc<RequestContext>,
+    pub(super) context: RequestContext,
     /// How the audit log calls the read, if the reply has the data of people.
     pub(super) reading: Option<AuditAction>,
     pub(super) trace: &'a mut Trace,
@@ -92,11 +93,12 @@ impl Dispatch<'_> {
     }
 
     pub(super) async fn public(self, handler: HandlerFn<Arc<RequestContext>>) -> Result<Reply<()>, Error> {
-        retry_conflicts(&self.context, || handler(self.context.clone())).await
+        let context = Arc::new(self.context);
+        retry_conflicts(&context, || handler(context.clone())).await
     }
 
     pub(super) async fn page(self, handler: HandlerFn<Arc<PageRequest>>) -> Result<Reply<()>, Error> {
-        let page = Arc::new(PageRequest::new(self.context, false).await?);
+        let page = Arc::new(PageRequest::new(Arc::new(self.context), false).await?);
         let reply = retry_conflicts(&page.context, || handler(page.clone())).await?;
         Ok(page.set_new_cookie(reply))
     }
@@ -107,7 +109,7 @@ impl Dispatch<'_> {
         handler: HandlerFn<Arc<MemberRequest>>,
     ) -> Result<Reply<()>, Error> {
         // A form from another site comes without the cookie. It fails here and gets no new cookie.
-        let page = Arc::new(PageRequest::new(self.context, access.takes_file).await?);
+        let page = Arc::new(PageRequest::new(Arc::new(self.context), access.takes_file).await?);
         let Some(request) = MemberRequest::find(&page).await? else {
             // The path that a form is posted to may have no page.
             let return_to = if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
@@ -134,7 +136,8 @@ impl Dispatch<'_> {
         }
         let (tenant, request) = (request.tenant(), Arc::new(request));
         let reply = retry_conflicts(&request.context, || handler(request.clone()));
-        recorded(&request.context, tenant, self.reading, request.context.id().ok(), reply).await
+        let id = request.context.id().ok();
+        recorded(&request.context, tenant, self.reading, id, &request.expected, reply).await
     }
 
     pub(super) async fn api(
@@ -148,32 +151,49 @@ impl Dispatch<'_> {
             own_origin(&context)?;
         }
         // The futures are on the heap, so that they are not copied between stack frames.
-        let admitted = Box::pin(admit(&context, resource, scopes, trace)).await?;
-        let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
-        let is_assistant =
-            admitted.audience == Audience::Both && admitted.details.actor.kind == ActorKind::App;
-        let call = HandlerCall {
-            id: context.id().ok(),
-            key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
-            input: SentInput::Json(json_body(&context)?),
-            seen: None,
-            assistant: is_assistant.then_some(Assistant::AtApi),
-            reading,
-        };
-        let Admitted { organization, details, scopes, .. } = admitted;
-        let request = AdmittedRequest::new(context, organization, details.actor.clone(), scopes, call);
-        let request = Arc::new(request);
-        let reply = retry_conflicts(&request.context, || handler(request.clone()));
-        let handled = async {
-            let handled = request.answer(reply).await;
-            if let Err(Error::ConfirmationRequired(unconfirmed)) = &handled {
-                ApiRequest::<()>::new(request.clone()).ask_on_page(unconfirmed).await?;
+        let caller = Box::pin(find_caller(&context, resource, trace)).await?;
+        let (gate, admission) = (context.store().clone(), PendingAdmission::default());
+        let context = Arc::new(context.behind(admission.clone()));
+        let request = prepare(&context, &caller, scopes, reading, admission.clone());
+        // Nothing is read beside the gate for whoever will be refused, as far as that can be known, nor for whoever comes to
+        // this instance first: a second connection would take longer than the read.
+        let is_refused = request.is_err();
+        let comes_after_gate =
+            is_refused || !caller.is_known || context.known_holders().expect_refusal(&caller.credential);
+        let admitted = async {
+            let organization = admit(&context, &gate, resource, &caller, trace).await?;
+            admission.admit(organization);
+            if !is_refused {
+                record_use(&context, caller.credential.tenant, caller.credential.holder).await;
             }
-            handled
+            Ok::<_, Error>(())
         };
-        let used = record_use(&request.context, tenant, holder);
-        tokio::join!(Box::pin(handled), Box::pin(used)).0
+        // If the gate refuses the request, whatever the handler has read until then is dropped.
+        let handled = async {
+            if comes_after_gate {
+                admission.organization().await;
+            }
+            Ok(match request {
+                Ok(request) => handle(request, handler).await,
+                Err(error) => Err(error),
+            })
+        };
+        tokio::try_join!(biased; Box::pin(admitted), Box::pin(handled))?.1
     }
+}
+
+/// Runs the handler of an API route, and stores the question if a member has to confirm the call.
+async fn handle(
+    request: AdmittedRequest,
+    handler: HandlerFn<Arc<AdmittedRequest>>,
+) -> Result<Reply<()>, Error> {
+    let request = Arc::new(request);
+    let reply = retry_conflicts(&request.context, || handler(request.clone()));
+    let handled = request.answer(reply).await;
+    if let Err(Error::ConfirmationRequired(unconfirmed)) = &handled {
+        ApiRequest::<()>::new(request.clone()).ask_on_page(unconfirmed).await?;
+    }
+    handled
 }
 
 /// Runs the handler, retrying write conflicts with jitter.
@@ -194,14 +214,13 @@ async fn retry_conflicts(
     }
 }
 
-/// Checks the credential and the quota in one step, then the network and the scopes. The first request of a
-/// credential also reads the details of its holder. They say from which networks a request counts.
-async fn admit(
+/// Checks everything about the credential that needs no call, and finds its holder. The first request of a holder reads the
+/// details, which say from which networks a request counts.
+async fn find_caller(
     context: &RequestContext,
     resource: Resource,
-    required: Scopes,
     trace: &mut Trace,
-) -> Result<Admitted, Error> {
+) -> Result<PresentedCaller, Error> {
     let credential = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
         Ok(authorization) => Caller::read(authorization, context.credential_keys()),
         Err(_) => Caller::Rejected(CredentialError::Malformed),
@@ -223,73 +242,109 @@ async fn admit(
         trace.rejected_credential = Some("for another resource");
         return Err(Error::Unauthorized { presented: true });
     }
-    let seconds_left = Day::of(now).seconds_left(now);
-    let shard = context.random().below(u64::MAX);
-    let presented = credential.presented();
-    let (tenant, holder, known) = (presented.tenant, presented.holder, context.known_holders());
+    let (credential, known) = (credential.presented(), context.known_holders());
     let unknown = Error::Unauthorized { presented: true };
-    if known.is_refused(&presented, now) {
+    if known.is_refused(&credential, now) {
         return Err(unknown);
     }
-    let Some(details) = find_holder(context, tenant, holder).await? else {
-        known.refuse(&presented, now);
+    let (tenant, holder) = (credential.tenant, credential.holder);
+    let remembered = known.find(tenant, holder);
+    let is_known = remembered.is_some();
+    let details = match remembered {
+        Some(details) => Some(details),
+        None => context.store().find_holder(tenant, holder).await?.map(Arc::new),
+    };
+    let Some(details) = details else {
+        known.refuse(&credential, now);
         return Err(unknown);
     };
-    let cost = match resource {
-        Resource::Mcp if context.body().len() <= MAX_BODY => rpc::cost(context.body()),
-        // Longer bodies are refused unread.
-        Resource::Mcp | Resource::Api => 1,
-    };
-    let is_allowed = details.networks.allow(context.address());
-    let verdict = if is_allowed {
-        context.store().admit(&presented, cost, now, shard).await?
-    } else {
-        context.store().authenticate(&presented, now).await?
-    };
-    let admission = match verdict {
-        Verdict::Unknown => {
-            known.refuse(&presented, now);
-            return Err(unknown);
-        }
-        Verdict::Exhausted { limit, counted } => {
-            context.identify(AuditActor::of(&details.actor, details.member));
-            trace.tenant = Some(tenant);
-            trace.quota = Some(Quota { limit, remaining: limit.saturating_sub(counted), seconds_left });
-            return Err(Error::RateLimited { limit, retry_after: seconds_left });
-        }
-        Verdict::Admitted(admission) => admission,
-    };
-    trace.quota = admission.organization.plan.requests_per_day().map(|limit| Quota {
-        limit,
-        remaining: limit.saturating_sub(admission.counted_today),
-        seconds_left,
-    });
-    trace.tenant = Some(tenant);
-    context.identify(AuditActor::of(&details.actor, details.member));
-    known.insert(tenant, holder, details.clone());
-    if admission.organization.suspended {
-        return Err(Error::Suspended);
-    }
-    if !is_allowed {
+    let is_in_network = details.networks.allow(context.address());
+    Ok(PresentedCaller { credential, claims, details, is_known, is_in_network })
+}
+
+/// The request for the handler. Fails with what refuses the request whatever the gate says: its network, its scopes, its
+/// headers or its body. The gate's refusal comes first, and counts the request.
+fn prepare(
+    context: &Arc<RequestContext>,
+    caller: &PresentedCaller,
+    required: Scopes,
+    reading: Option<AuditAction>,
+    admission: PendingAdmission,
+) -> Result<AdmittedRequest, Error> {
+    let PresentedCaller { credential, claims, details, is_in_network, .. } = caller;
+    if !is_in_network {
         return Err(Error::NetworkNotAllowed(context.address()));
     }
     if !required.are_within(claims.scopes) {
         return Err(Error::InsufficientScope(required));
     }
-    let organization = admission.organization;
-    Ok(Admitted { organization, holder, details, scopes: claims.scopes, audience: claims.audience })
+    let is_assistant = claims.audience == Audience::Both && details.actor.kind == ActorKind::App;
+    let call = HandlerCall {
+        id: context.id().ok(),
+        key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
+        input: SentInput::Json(json_body(context)?),
+        seen: None,
+        assistant: is_assistant.then_some(Assistant::AtApi),
+        reading,
+        expected: ExpectedPage::default(),
+    };
+    let caller = HandlerCaller {
+        tenant: credential.tenant,
+        actor: details.actor.clone(),
+        member: details.member,
+        scopes: claims.scopes,
+        last_known: context.known_holders().find_organization(credential.tenant),
+        admission,
+    };
+    Ok(AdmittedRequest::new(context.clone(), caller, call))
 }
 
-/// The details of a credential's holder. They never change, so they are read only once.
-async fn find_holder(
+/// Checks the credential and the quota in one step, then whether the organization is suspended. `gate` waits for nothing.
+async fn admit(
     context: &RequestContext,
-    tenant: Tenant,
-    holder: Holder,
-) -> Result<Option<Arc<HolderDetails>>, Error> {
-    match context.known_holders().find(tenant, holder) {
-        Some(details) => Ok(Some(details)),
-        None => Ok(context.store().find_holder(tenant, holder).await?.map(Arc::new)),
-    }
+    gate: &Store,
+    resource: Resource,
+    caller: &PresentedCaller,
+    trace: &mut Trace,
+) -> Result<Organization, Error> {
+    let PresentedCaller { credential, details, is_in_network, .. } = caller;
+    let (now, known, tenant) = (context.received_at, context.known_holders(), credential.tenant);
+    let seconds_left = Day::of(now).seconds_left(now);
+    let cost = match resource {
+        Resource::Mcp if context.body().len() <= MAX_BODY => rpc::cost(context.body()),
+        // Longer bodies are refused unread.
+        Resource::Mcp | Resource::Api => 1,
+    };
+    let verdict = if *is_in_network {
+        gate.admit(credential, cost, now, context.random().below(u64::MAX)).await?
+    } else {
+        gate.authenticate(credential, now).await?
+    };
+    let Admission { organization, counted_today } = match verdict {
+        Verdict::Unknown => {
+            known.refuse(credential, now);
+            return Err(Error::Unauthorized { presented: true });
+        }
+        Verdict::Exhausted { limit, counted } => {
+            known.exhaust(tenant);
+            context.identify(AuditActor::of(&details.actor, details.member));
+            trace.tenant = Some(tenant);
+            trace.quota = Some(Quota { limit, remaining: limit.saturating_sub(counted), seconds_left });
+            return Err(Error::RateLimited { limit, retry_after: seconds_left });
+        }
+        Verdict::Admitted(admission) => *admission,
+    };
+    trace.quota = organization.plan.requests_per_day().map(|limit| Quota {
+        limit,
+        remaining: limit.saturating_sub(counted_today),
+        seconds_left,
+    });
+    trace.tenant = Some(tenant);
+    context.identify(AuditActor::of(&details.actor, details.member));
+    known.insert(tenant, credential.holder, details.clone());
+    let is_used_up = trace.quota.as_ref().is_some_and(|quota| quota.remaining == 0);
+    known.admit(&organization, organization.suspended || is_used_up);
+    if organization.suspended { Err(Error::Suspended) } else { Ok(organization) }
 }
 
 /// Records the credential's use, once a day.
@@ -302,13 +357,15 @@ async fn record_use(context: &RequestContext, tenant: Tenant, holder: Holder) {
     }
 }
 
-/// The caller of an admitted request.
-struct Admitted {
-    organization: Organization,
-    holder: Holder,
+/// The holder of a credential that this service issued and that has not expired.
+struct PresentedCaller {
+    credential: PresentedCredential,
+    claims: Claims,
     details: Arc<HolderDetails>,
-    scopes: Scopes,
-    audience: Audience,
+    /// Whether this instance knew the details, which never change.
+    is_known: bool,
+    /// Whether the credential may be used from the request's network.
+    is_in_network: bool,
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

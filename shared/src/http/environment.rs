@@ -1,6 +1,7 @@
 //! The environment of a function.
 
 use super::known_holders::KnownHolders;
+use super::known_sites::KnownSites;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::model::PasswordCost;
@@ -25,4 +26,6 @@ pub struct Environment {
     pub password_cost: PasswordCost,
     /// The holders of credentials that this instance has seen.
     pub known_holders: KnownHolders,
+    /// The career sites that this instance has seen.
+    pub known_sites: KnownSites,
 }

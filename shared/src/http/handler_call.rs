@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Assistant, Parameters};
+use super::{Assistant, ExpectedPage, Parameters};
 use crate::id::Id;
 use crate::model::AuditAction;
 
@@ -21,6 +21,8 @@ pub struct HandlerCall {
     pub assistant: Option<Assistant>,
     /// How the audit log calls the read, if the reply has the data of people.
     pub reading: Option<AuditAction>,
+    /// What the handler says about the page before it has read it.
+    pub expected: ExpectedPage,
 }
 
 /// The input of a route, as it was sent.

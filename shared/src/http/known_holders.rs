@@ -1,5 +1,7 @@
 //! What this instance of a function knows about credentials: their holders, whose names never change and are read only once,
-//! and the API keys that the gate has refused.
+//! and what the gate has last said.
+//!
+//! Whoever is expected to be refused is asked about before anything else is read.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,20 +9,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::SignedDuration;
 
 use crate::clock::{Timestamp, later};
-use crate::model::{Day, GateHash, Tenant};
+use crate::model::{Day, GateHash, Organization, Tenant};
 use crate::store::{Holder, HolderDetails, PresentedCredential};
 
-/// The maximum number of holders to remember, and of refused keys. Beyond it, all are forgotten.
+/// The maximum number of holders to remember, of organizations, and of refused credentials. Beyond it, all are forgotten.
 const MAX: usize = 1_000;
 /// The time for which a refused key is remembered.
 const REFUSED_FOR: SignedDuration = SignedDuration::from_mins(1);
 
-/// The known holders and the refused keys.
+/// The known holders, and what the gate has last said about them.
 #[derive(Clone, Default)]
 pub struct KnownHolders {
     holders: Arc<Mutex<HashMap<(Tenant, Holder), KnownHolder>>>,
-    /// Until when each key is refused without asking the gate.
+    /// The credentials that the gate has refused, and until when a key is refused without asking it again.
     refused: Arc<Mutex<HashMap<(Tenant, GateHash), Timestamp>>>,
+    organizations: Arc<Mutex<HashMap<Tenant, KnownOrganization>>>,
+}
+
+/// What the gate has last said about an organization.
+#[derive(Clone, Default)]
+struct KnownOrganization {
+    /// The organization, unless the gate has admitted no request yet.
+    organization: Option<Organization>,
+    /// Whether the next request is expected to be refused, because the day's quota is used up or the organization is
+    /// suspended.
+    refuses: bool,
 }
 
 struct KnownHolder {
@@ -56,23 +69,58 @@ impl KnownHolders {
         })
     }
 
-    /// Remembers that the gate has refused a credential, if it is an API key: the gate has a key from the moment it is shown
-    /// until it is revoked, and never again, so a refused one stays refused. Each of its requests would cost the
-    /// organization a write, for ever if the key has no expiry. Access tokens end by themselves within an hour.
+    /// Remembers that the gate has refused a credential.
     pub(super) fn refuse(&self, presented: &PresentedCredential, now: Timestamp) {
-        if let Holder::Key(_) = presented.holder {
-            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            if refused.len() >= MAX {
-                refused.clear();
-            }
-            refused.insert((presented.tenant, presented.hash), later(now, REFUSED_FOR));
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= MAX {
+            refused.clear();
         }
+        refused.insert((presented.tenant, presented.hash), later(now, REFUSED_FOR));
     }
 
-    /// Whether the gate has refused this key in the last minute.
+    /// Whether the gate has refused this API key in the last minute. The gate has a key from the moment it is shown until it
+    /// is revoked, and never again, so a refused one stays refused. Each of its requests would cost the organization a
+    /// write, for ever if the key has no expiry. Access tokens end by themselves within an hour.
     pub(super) fn is_refused(&self, presented: &PresentedCredential, now: Timestamp) -> bool {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.get(&(presented.tenant, presented.hash)).is_some_and(|until| now < *until)
+        matches!(presented.holder, Holder::Key(_))
+            && refused.get(&(presented.tenant, presented.hash)).is_some_and(|until| now < *until)
+    }
+
+    /// Remembers that the gate has admitted a request of this organization. `refuses` says that it is expected to refuse the
+    /// next one.
+    pub fn admit(&self, organization: &Organization, refuses: bool) {
+        let known = KnownOrganization { organization: Some(organization.clone()), refuses };
+        self.know(organization.tenant(), known);
+    }
+
+    /// Remembers that the day's quota of an organization is used up.
+    pub(super) fn exhaust(&self, tenant: Tenant) {
+        self.know(tenant, KnownOrganization { organization: self.find_organization(tenant), refuses: true });
+    }
+
+    /// The organization as the gate has last had it. It may have changed since.
+    pub(super) fn find_organization(&self, tenant: Tenant) -> Option<Organization> {
+        self.known(tenant).organization
+    }
+
+    /// Whether the gate is expected to refuse the next request with this credential.
+    pub(super) fn expect_refusal(&self, presented: &PresentedCredential) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains_key(&(presented.tenant, presented.hash)) || self.known(presented.tenant).refuses
+    }
+
+    fn known(&self, tenant: Tenant) -> KnownOrganization {
+        let known = self.organizations.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&tenant).cloned().unwrap_or_default()
+    }
+
+    fn know(&self, tenant: Tenant, organization: KnownOrganization) {
+        let mut known = self.organizations.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX && !known.contains_key(&tenant) {
+            known.clear();
+        }
+        known.insert(tenant, organization);
     }
 
     fn with<T>(&self, use_them: impl FnOnce(&mut HashMap<(Tenant, Holder), KnownHolder>) -> T) -> T {
@@ -84,7 +132,7 @@ impl KnownHolders {
 mod tests {
     use super::*;
     use crate::id::Id;
-    use crate::model::{Actor, ActorKind, Mode, Networks};
+    use crate::model::{Actor, ActorKind, IndexForm, Mode, Networks, Plan, Slug};
 
     #[test]
     fn a_thousand_holders_are_remembered_at_once() {
@@ -128,5 +176,38 @@ mod tests {
         let app = presented(one, Holder::App(id(3)), 3_000);
         known.refuse(&app, now);
         assert!(!known.is_refused(&app, now), "an access token is always looked for");
+        assert!(known.expect_refusal(&app), "but nothing is read before");
+        let later = at("2026-11-20T10:31:00Z");
+        assert!(!known.is_refused(&key(MAX + 1), later) && known.expect_refusal(&key(MAX + 1)));
+    }
+
+    #[test]
+    fn a_refusal_is_expected_until_the_gate_admits_a_request_again() {
+        let id = |n: usize| Id::new(n as u64).unwrap();
+        let known = KnownHolders::default();
+        let organization = |n| Organization {
+            id: id(n),
+            mode: Mode::Live,
+            slug: Slug::of("acme", ""),
+            plan: Plan::Free,
+            suspended: false,
+            index_form: IndexForm::default(),
+        };
+        let presented = |n| PresentedCredential {
+            tenant: organization(n).tenant(),
+            holder: Holder::Key(id(9)),
+            hash: GateHash::of("a"),
+        };
+        assert!(!known.expect_refusal(&presented(1)), "nothing is known yet");
+        known.exhaust(presented(1).tenant);
+        assert!(known.expect_refusal(&presented(1)) && !known.expect_refusal(&presented(2)));
+        known.admit(&organization(1), false);
+        assert!(!known.expect_refusal(&presented(1)));
+        known.admit(&organization(1), true);
+        assert!(known.expect_refusal(&presented(1)));
+        known.exhaust(presented(1).tenant);
+        assert_eq!(known.find_organization(presented(1).tenant), Some(organization(1)));
+        (2..=MAX + 1).for_each(|n| known.admit(&organization(n), true));
+        assert!(!known.expect_refusal(&presented(1)) && known.expect_refusal(&presented(MAX + 1)));
     }
 }

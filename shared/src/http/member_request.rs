@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::api_request::AdmittedRequest;
+use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::fields::read_form;
 use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
-use super::{ApiRequest, Error, HandlerCall, Html, Input, Parameters, Reply, SentInput};
+use super::{ApiRequest, Error, ExpectedPage, HandlerCall, Html, Input, Parameters, Reply, SentInput};
 use crate::model::{
     Actor, ActorKind, AuditActor, Member, MemberRole, NamedOrganization, Organization, Scopes, Session,
     SignInMethod, Tenant,
 };
-use crate::store::{SignedIn, Transaction};
+use crate::store::{PendingAdmission, SignedIn, Transaction};
 
 /// A request from a signed-in member's browser.
 pub struct MemberRequest {
@@ -21,6 +21,8 @@ pub struct MemberRequest {
     pub page: Arc<PageRequest>,
     session_hash: String,
     signed_in: SignedIn,
+    /// What the handler says about the page before it has read it.
+    pub(super) expected: ExpectedPage,
 }
 
 /// The fields of a form that are not part of the input of an API route.
@@ -49,6 +51,7 @@ impl MemberRequest {
             seen: sent("seen"),
             assistant: None,
             reading: None,
+            expected: ExpectedPage::default(),
         }
     }
 
@@ -61,9 +64,15 @@ impl MemberRequest {
         let (member, organization) = (self.member(), self.organization().clone());
         let name = member.name.as_str().to_owned();
         let actor = Actor { kind: ActorKind::Member, id: Some(member.id), name };
-        AdmittedRequest::new(self.context.clone(), organization, actor, Scopes::EVERY, call)
-            .carry_out(handler)
-            .await
+        let caller = HandlerCaller {
+            tenant: organization.tenant(),
+            actor,
+            member: None,
+            scopes: Scopes::EVERY,
+            last_known: Some(organization.clone()),
+            admission: PendingAdmission::of(organization),
+        };
+        AdmittedRequest::new(self.context.clone(), caller, call).carry_out(handler).await
     }
 
     /// Finds the member who is signed in from this browser.
@@ -74,7 +83,8 @@ impl MemberRequest {
         let found = context.store().find_session(organization, session.id(), &session_hash, context.now());
         let Some(signed_in) = found.await? else { return Ok(None) };
         context.identify(AuditActor::member(signed_in.member.id));
-        Ok(Some(Self { context, page: page.clone(), session_hash, signed_in }))
+        let expected = ExpectedPage::default();
+        Ok(Some(Self { context, page: page.clone(), session_hash, signed_in, expected }))
     }
 
     /// The member.
@@ -105,6 +115,12 @@ impl MemberRequest {
     /// The session.
     pub const fn session(&self) -> &Session {
         &self.signed_in.session
+    }
+
+    /// Says how many people the page is expected to show, before they are read. The entry of the audit log is then written
+    /// meanwhile.
+    pub fn expect_page(&self, shown: usize, is_search: bool) {
+        self.expected.say(shown, is_search);
     }
 
     /// An empty transaction of the tenant.

@@ -16,7 +16,8 @@ pub use log::{log, log_filter};
 use crate::clock::Clock;
 use crate::config::{AwsAccess, Config, Edge};
 use crate::http::{
-    App, Document, DocumentApp, Environment, KnownHolders, Route, with_valid_address, xray_trace_id,
+    App, Document, DocumentApp, Environment, KnownHolders, KnownSites, Route, with_valid_address,
+    xray_trace_id,
 };
 use crate::model::{AuditActor, PasswordCost};
 use crate::providers::Providers;
@@ -114,6 +115,7 @@ fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
         providers,
         password_cost: PasswordCost::CURRENT,
         known_holders: KnownHolders::default(),
+        known_sites: KnownSites::default(),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::model::{
     Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Profile, Resume, Role, Source,
     Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
 };
-use crate::store::{Store, StoreError, SubmittedWith, Transaction, Upload};
+use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
 /// A candidate who applies for a role.
 pub enum Applicant {
@@ -30,18 +30,17 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// Adds a form of the career page to the transaction: as the application of a new candidate or of the one with the same
-/// e-mail address, or as another form of the application for this role. Returns what a file belongs to that comes with the
+/// Adds a form of the career page to the transaction: as the application of a new candidate or of the `existing` one with the
+/// same e-mail address, or as another form of the application for this role. Returns what a file belongs to that comes with the
 /// form or after it. Of a candidate who has too many applications, the transaction then only requires that nothing else
 /// changes. Fails if the role is not open.
-pub async fn apply_with_form(
-    store: &Store,
+pub fn apply_with_form(
     transaction: &mut Transaction,
     role: &Role,
+    existing: Option<CandidateRecord>,
     form: ApplicationForm,
     author: &Author<'_>,
 ) -> Result<Upload, ApplyError> {
-    let existing = store.find_candidate_by_email(transaction.tenant(), &form.email).await?;
     let is_new = existing.is_none();
     let before = existing.unwrap_or_else(|| new_candidate(&form, author));
     let candidate_id = before.candidate.id;

@@ -15,14 +15,14 @@ use super::list::Range;
 use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
 use super::transaction::RoleCondition;
-use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
     Application, ApplicationStatus, Candidate, CandidateRecord, Role, RoleCopy, Stage, StageCount, Tenant,
 };
 
 /// An application in a list.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     candidate_id: Id,
     #[serde(flatten)]
@@ -117,6 +117,25 @@ pub struct CandidateApplication {
     pub application: Application,
     /// The candidate.
     pub candidate: Candidate,
+}
+
+/// The entries of a role's board, before the people are read.
+#[derive(Debug)]
+pub struct ListedBoard {
+    stages: [Vec<Entry>; 4],
+    reapplied: Vec<Applicant>,
+}
+
+impl ListedBoard {
+    /// The number of cards and of those who have applied again.
+    pub fn len(&self) -> usize {
+        self.stages.iter().map(Vec::len).sum::<usize>() + self.reapplied.len()
+    }
+
+    /// Whether nobody is on the board.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// The board of a role.
@@ -340,10 +359,7 @@ impl Store {
         let roles: BTreeSet<_> = items.iter().map(|entry| entry.application.role.id).collect();
         let candidate_keys = candidates.iter().map(|id| keys::candidate(tenant, *id));
         let keys: Vec<_> = candidate_keys.chain(roles.iter().map(|id| keys::role(tenant, *id))).collect();
-        let mut found = Vec::new();
-        for batch in keys.chunks(MAX_BATCH) {
-            found.extend(self.read_many(batch.iter().cloned()).await?);
-        }
+        let mut found = self.read_all(&keys).await?;
         let candidates: HashMap<Id, Candidate> =
             take(&mut found, candidates, |id| keys::candidate(tenant, id));
         let roles: HashMap<Id, Role> = take(&mut found, roles, |id| keys::role(tenant, id));
@@ -423,10 +439,7 @@ impl Store {
         let candidates = ids.iter().map(|id| keys::candidate(tenant, *id));
         let keys: Vec<_> =
             candidates.chain(ids.iter().map(|id| keys::applicant(tenant, role, *id))).collect();
-        let mut found = Vec::new();
-        for batch in keys.chunks(MAX_BATCH) {
-            found.extend(self.read_many(batch.iter().cloned()).await?);
-        }
+        let mut found = self.read_all(&keys).await?;
         let candidates: HashMap<Id, Candidate> =
             take(&mut found, ids.iter().copied(), |id| keys::candidate(tenant, id));
         let applicants: HashMap<Id, Applicant> =
@@ -435,34 +448,40 @@ impl Store {
         Ok(ids.iter().filter_map(both).collect())
     }
 
-    /// The newest applications for a role in each open stage, and those with which somebody has applied again since the
-    /// last move, at most `limit` of each.
-    pub async fn find_board(&self, tenant: Tenant, role: &Role, limit: u32) -> Result<Board, StoreError> {
+    /// The entries of the newest applications for a role in each open stage, and of those with which somebody has applied
+    /// again since the last move, at most `limit` of each. The role may not exist.
+    pub async fn list_board(&self, tenant: Tenant, role: Id, limit: u32) -> Result<ListedBoard, StoreError> {
         let first = Paging { limit, before: None };
         let partitions = Stage::OPEN
-            .map(|stage| keys::applications(tenant, Some(role.id), Some(StageOrStatus::Stage(stage))));
+            .map(|stage| keys::applications(tenant, Some(role), Some(StageOrStatus::Stage(stage))));
         let [applied, screening, interview, offer] =
             partitions.each_ref().map(|partition| self.read_page::<Entry>(partition, &first));
-        let reapplied = keys::reapplied_applicants(tenant, role.id);
+        let reapplied = keys::reapplied_applicants(tenant, role);
         let reapplied = self.read_page::<Applicant>(&reapplied, &first);
         let (applied, screening, interview, offer, reapplied) =
             tokio::try_join!(applied, screening, interview, offer, reapplied)?;
         let stages = [applied, screening, interview, offer].map(|listed| listed.items);
+        Ok(ListedBoard { stages, reapplied: reapplied.items })
+    }
+
+    /// The board of a role with the people on it. Leaves out whom nothing is known about any more.
+    pub async fn find_board(
+        &self,
+        tenant: Tenant,
+        role: &Role,
+        ListedBoard { stages, reapplied }: ListedBoard,
+    ) -> Result<Board, StoreError> {
         let listed = stages.iter().flatten().map(|entry| entry.candidate_id);
-        let candidates: BTreeSet<_> =
-            listed.chain(reapplied.items.iter().map(|applicant| applicant.id)).collect();
+        let candidates: BTreeSet<_> = listed.chain(reapplied.iter().map(|applicant| applicant.id)).collect();
         let keys: Vec<_> = candidates.iter().map(|id| keys::candidate(tenant, *id)).collect();
-        let mut found = Vec::new();
-        for batch in keys.chunks(MAX_BATCH) {
-            found.extend(self.read_many(batch.iter().cloned()).await?);
-        }
+        let mut found = self.read_all(&keys).await?;
         let candidates: HashMap<Id, Candidate> =
             take(&mut found, candidates, |id| keys::candidate(tenant, id));
         let with_candidate = |Entry { candidate_id, application }| {
             let candidate = candidates.get(&candidate_id)?.clone();
             Some(CandidateApplication { application: with_role(application, Some(role)), candidate })
         };
-        let reapplied = reapplied.items.into_iter();
+        let reapplied = reapplied.into_iter();
         let reapplied =
             reapplied.filter_map(|applicant| Some((candidates.get(&applicant.id)?.clone(), applicant)));
         let reapplied = reapplied.collect();

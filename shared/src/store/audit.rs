@@ -40,6 +40,11 @@ pub enum AuditSelection {
     Action(AuditAction),
 }
 
+/// An entry that was written before everything that it says was certain, with its mode; `None` if the handle writes no
+/// entries.
+#[derive(Debug)]
+pub struct WrittenEntry(Option<(Tenant, AuditEntry)>);
+
 /// The names of members, API keys and applications.
 #[derive(Clone, Debug, Default)]
 pub struct AuditNames(HashMap<(Named, Id), String>);
@@ -204,7 +209,22 @@ impl Store {
         target: Option<AuditTarget>,
         shown: Option<u64>,
     ) -> Result<(), StoreError> {
-        self.write_entry(|| self.audit_item(tenant, action, target, shown, None)).await
+        self.write_entry(|| self.audit_entry(tenant, action, target, shown, None)).await.map(drop)
+    }
+
+    /// Writes the entry of a page that shows this number of people, or is expected to.
+    pub async fn record_page(
+        &self,
+        tenant: Tenant,
+        action: AuditAction,
+        shown: u64,
+    ) -> Result<WrittenEntry, StoreError> {
+        self.write_entry(|| self.audit_entry(tenant, action, None, Some(shown), None)).await
+    }
+
+    /// Corrects the entry of a page that shows another number of people than was expected.
+    pub async fn correct_page(&self, written: WrittenEntry, shown: u64) -> Result<(), StoreError> {
+        self.correct_entry(written, |entry| AuditEntry { shown: Some(shown), ..entry }).await
     }
 
     /// Writes an entry about a call of a tool.
@@ -213,17 +233,36 @@ impl Store {
         tenant: Tenant,
         target: Option<AuditTarget>,
         call: &ToolCall,
-    ) -> Result<(), StoreError> {
+    ) -> Result<WrittenEntry, StoreError> {
         let action = AuditAction::ToolCalled;
-        self.write_entry(|| self.audit_item(tenant, action, target, None, Some(call.clone()))).await
+        self.write_entry(|| self.audit_entry(tenant, action, target, None, Some(call.clone()))).await
+    }
+
+    /// Corrects the entry about a call of a tool that ended otherwise than was expected.
+    pub async fn correct_tool_call(&self, written: WrittenEntry, call: ToolCall) -> Result<(), StoreError> {
+        self.correct_entry(written, |entry| AuditEntry { tool: Some(call), ..entry }).await
+    }
+
+    async fn correct_entry(
+        &self,
+        WrittenEntry(written): WrittenEntry,
+        correct: impl FnOnce(AuditEntry) -> AuditEntry,
+    ) -> Result<(), StoreError> {
+        let Some((tenant, entry)) = written else { return Ok(()) };
+        let corrected = correct(entry.clone());
+        if corrected == entry { Ok(()) } else { self.put_item(entry_item(tenant, &corrected)?).await }
     }
 
     async fn write_entry(
         &self,
-        entry: impl Fn() -> Result<Option<Item>, StoreError>,
-    ) -> Result<(), StoreError> {
+        entry: impl Fn() -> Result<Option<(Tenant, AuditEntry)>, StoreError>,
+    ) -> Result<WrittenEntry, StoreError> {
+        // The entry names the actor, who is known from the admission on.
+        self.admitted().await;
         for _ in 0..ENTRY_ATTEMPTS {
-            let Some(item) = entry()? else { return Ok(()) };
+            let Some((tenant, entry)) = entry()? else { return Ok(WrittenEntry(None)) };
+            let item = entry_item(tenant, &entry)?;
+            let written = WrittenEntry(Some((tenant, entry)));
             let call = self
                 .client
                 .put_item()
@@ -231,12 +270,12 @@ impl Store {
                 .set_item(Some(item.clone()))
                 .condition_expression("attribute_not_exists(pk)")
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-            let Err(error) = self.count(call.send()).await else { return Ok(()) };
+            let Err(error) = self.count(call.send()).await else { return Ok(written) };
             match error.as_service_error() {
                 // A retry of the SDK finds its own entry. Another entry has the identifier in rare cases.
                 Some(PutItemError::ConditionalCheckFailedException(failed)) => {
                     if failed.item.as_ref() == Some(&item) {
-                        return Ok(());
+                        return Ok(written);
                     }
                 }
                 _ => return Err(StoreError::of(&error)),
@@ -251,9 +290,21 @@ impl Store {
         tenant: Tenant,
         action: AuditAction,
         target: Option<AuditTarget>,
-        shown: Option<u64>,
         tool: Option<ToolCall>,
     ) -> Result<Option<Item>, StoreError> {
+        let entry = self.audit_entry(tenant, action, target, None, tool)?;
+        entry.map(|(tenant, entry)| entry_item(tenant, &entry)).transpose()
+    }
+
+    /// A new entry, in the mode in whose log it is.
+    fn audit_entry(
+        &self,
+        tenant: Tenant,
+        action: AuditAction,
+        target: Option<AuditTarget>,
+        shown: Option<u64>,
+        tool: Option<ToolCall>,
+    ) -> Result<Option<(Tenant, AuditEntry)>, StoreError> {
         let Some(origin) = &self.origin else { return Ok(None) };
         let actor = origin.actor().ok_or_else(|| {
             StoreError::Internal(format!("{} has no actor for the audit log", action.as_str()))
@@ -262,7 +313,7 @@ impl Store {
         let (tenant, at) = (Tenant { mode, ..tenant }, origin.clock.now());
         let network = origin.network.clone();
         let entry = AuditEntry { id: origin.ids.next(), at, actor, action, target, shown, network, tool };
-        entry_item(tenant, &entry).map(Some)
+        Ok(Some((tenant, entry)))
     }
 
     /// A page of the entries from `from` on that are before `to`, newest first. A page may be short or empty although

@@ -168,10 +168,24 @@ impl Store {
         tenant: Tenant,
         email: &Email,
     ) -> Result<Option<CandidateRecord>, StoreError> {
+        let claimed = self.find_claimed_email(tenant, email).await?;
+        self.find_claimant(tenant, claimed).await
+    }
+
+    /// The candidate who has claimed this e-mail address.
+    pub async fn find_claimed_email(&self, tenant: Tenant, email: &Email) -> Result<Option<Id>, StoreError> {
         let claim = self.read(keys::email(tenant, email)).await?.map(item::read::<Reference>).transpose()?;
-        // An unknown address also takes a second read, so the response time does not reveal whether it is known.
-        let id = claim.map_or(Id::LAST, |claim| claim.id);
-        let found = self.find_candidate(tenant, id).await?;
+        Ok(claim.map(|claim| claim.id))
+    }
+
+    /// The candidate who has claimed an e-mail address. If nobody has, it takes a read as well, so the response time does not
+    /// reveal whether the address is known.
+    pub async fn find_claimant(
+        &self,
+        tenant: Tenant,
+        claimed: Option<Id>,
+    ) -> Result<Option<CandidateRecord>, StoreError> {
+        let found = self.find_candidate(tenant, claimed.unwrap_or(Id::LAST)).await?;
         // An erasure deletes the claim.
         Ok(found.and_then(MaybeErased::present))
     }

@@ -185,23 +185,26 @@ pub(super) fn by_id(items: Vec<Item>) -> HashMap<Id, Candidate> {
 
 impl Store {
     /// A page of the candidates that are found. Words are found in the order of [`SearchQuery`]; other lists are newest
-    /// first. The claims on e-mail addresses and external ids are read consistently, everything else eventually.
+    /// first. The claims on e-mail addresses and external ids are read consistently, everything else eventually. `expect` gets
+    /// the number of those who are found before they are read; somebody who was just erased is among them.
     pub async fn search_candidates(
         &self,
         organization: &Organization,
         search: &CandidateSearch,
         page: &Paging,
+        expect: impl FnOnce(usize) + Send,
     ) -> Result<Listed<Candidate>, StoreError> {
         let tenant = organization.tenant();
         let groups = match search {
             CandidateSearch::Email(email) => {
-                return self.find_claimed(tenant, keys::email(tenant, email)).await;
+                return self.find_claimed(tenant, keys::email(tenant, email), expect).await;
             }
             CandidateSearch::ExternalId(id) => {
-                return self.find_claimed(tenant, keys::external_id(tenant, id)).await;
+                return self.find_claimed(tenant, keys::external_id(tenant, id), expect).await;
             }
             CandidateSearch::Words(query) => {
                 let Listed { items, next } = self.search_index(organization, query, page).await?;
+                expect(items.len());
                 let mut items = self.find_candidates(tenant, &items).await?;
                 if organization.index_form < IndexForm::NEWEST {
                     // Words of an older form can be those of somebody else.
@@ -217,6 +220,7 @@ impl Store {
             CandidateSearch::Tag(tag) => vec![CandidateGroup::of_tag(tenant, &CaseFolded::of(tag.as_str()))],
         };
         let Listed { items, next } = self.read_groups(groups, page).await?;
+        expect(items.len());
         Ok(Listed { items: self.find_candidates(tenant, &items).await?, next })
     }
 
@@ -244,9 +248,15 @@ impl Store {
     }
 
     /// The candidate with a claim, as a list of at most one.
-    async fn find_claimed(&self, tenant: Tenant, claim: Key) -> Result<Listed<Candidate>, StoreError> {
+    async fn find_claimed(
+        &self,
+        tenant: Tenant,
+        claim: Key,
+        expect: impl FnOnce(usize) + Send,
+    ) -> Result<Listed<Candidate>, StoreError> {
         let mut items = Vec::new();
         if let Some(claim) = self.read(claim).await? {
+            expect(1);
             let candidate = self.read(keys::candidate(tenant, item::read::<Reference>(claim)?.id)).await?;
             items.extend(candidate.map(item::read).transpose()?);
         }

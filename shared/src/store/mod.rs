@@ -4,6 +4,7 @@
 //! `list_` returns a page. Single items and unfiltered lists are read from the table, filtered lists from the index. No
 //! method scans the table, and no query uses a filter expression.
 
+mod admission;
 mod api_keys;
 mod applications;
 mod audit;
@@ -68,14 +69,17 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{
     BehaviorVersion, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig, retry::RetryConfig,
 };
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
+use futures_util::future::try_join_all;
 
+pub use admission::PendingAdmission;
 pub use api_keys::ApiKey;
 pub use applications::{
-    Applicant, ApplicationFilter, Board, CandidateApplication, CandidateList, CandidatePlace, ScoredApplicant,
+    Applicant, ApplicationFilter, Board, CandidateApplication, CandidateList, CandidatePlace, ListedBoard,
+    ScoredApplicant,
 };
-pub use audit::{AuditNames, AuditSelection, is_audit_position};
+pub use audit::{AuditNames, AuditSelection, WrittenEntry, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
@@ -99,7 +103,7 @@ pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
 pub use meter::{ConsumedUnits, DatabaseUse};
-pub use openings::{Search, opening_position};
+pub use openings::{PostedUnder, Search, opening_position};
 pub use organizations::OrganizationError;
 pub use outbox::{FeedRun, Sequenced};
 pub use quarantine::{Correction, RestoreError};
@@ -116,6 +120,7 @@ pub use usage::UsageDay;
 pub use verification::Finding;
 pub use webhooks::{DueAttempt, Queue};
 
+use admission::Operation;
 use item::Item;
 use keys::Key;
 use meter::{Attempts, Meter};
@@ -134,6 +139,8 @@ pub struct Store {
     last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
+    /// What writes through this handle wait for. Handles of requests with a credential have it.
+    admission: Option<PendingAdmission>,
     /// Whether DynamoDB says how many units a call consumes.
     asks_for_units: bool,
     /// The kinds of items that are not in the chart.
@@ -205,8 +212,23 @@ impl Store {
             meter: Arc::default(),
             last_time: Arc::default(),
             origin: None,
+            admission: None,
             asks_for_units: false,
             more_kinds: &[],
+        }
+    }
+
+    /// A handle to the same table whose writes wait for this admission.
+    #[must_use]
+    pub fn behind(self, admission: PendingAdmission) -> Self {
+        Self { admission: Some(admission), ..self }
+    }
+
+    /// Waits until the gate has admitted the request that the handle belongs to. Does not wait if it belongs to something
+    /// else. Every writing call waits here; whoever needs to know who writes waits before.
+    pub async fn admitted(&self) {
+        if let Some(admission) = &self.admission {
+            admission.organization().await;
         }
     }
 
@@ -245,13 +267,19 @@ impl Store {
         }
     }
 
-    /// Measures a call and awaits it.
-    fn count<T, E: ProvideErrorMetadata>(
+    /// Measures a call and awaits it. A call that writes waits for the gate first.
+    fn count<T, E: Operation>(
         &self,
         call: impl Future<Output = Result<T, SdkError<E>>>,
     ) -> impl Future<Output = Result<T, SdkError<E>>> {
         // The SDK's futures are large. On the heap, they are not copied between stack frames.
-        self.meter.measure(Box::pin(call))
+        let call = Box::pin(call);
+        async move {
+            if E::WRITES {
+                self.admitted().await;
+            }
+            self.meter.measure(call).await
+        }
     }
 
     /// Reads an item consistently.
@@ -268,6 +296,12 @@ impl Store {
     /// Reads up to 100 items consistently and returns them in any order. Omits items that do not exist.
     async fn read_many(&self, keys: impl IntoIterator<Item = Key>) -> Result<Vec<Item>, StoreError> {
         self.read_batch(keys, true).await
+    }
+
+    /// Like [`Self::read_many`], for any number of items, which are read in batches at the same time.
+    async fn read_all(&self, keys: &[Key]) -> Result<Vec<Item>, StoreError> {
+        let batches = keys.chunks(MAX_BATCH).map(|batch| self.read_many(batch.iter().cloned()));
+        Ok(try_join_all(batches).await?.concat())
     }
 
     /// Like [`Self::read_many`], with eventually consistent reads at half the price.

@@ -23,6 +23,13 @@ pub struct Search {
     pub megabytes: usize,
 }
 
+/// The posting that has a slug, and its role.
+#[derive(Clone, Copy, Debug)]
+pub struct PostedUnder {
+    posting: Id,
+    role: Id,
+}
+
 /// A posting's claim on its slug. It identifies the posting and its role.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PostingSlug {
@@ -62,15 +69,24 @@ impl Store {
         self.read(keys::organization_slug(slug)).await?.map(item::read).transpose()
     }
 
-    /// The posting with this slug, its role, and the settings of the organization.
-    pub async fn find_posting_by_slug(
+    /// What has this slug.
+    pub async fn find_posted_under(
         &self,
         tenant: Tenant,
         slug: &Slug,
+    ) -> Result<Option<PostedUnder>, StoreError> {
+        let slug: Option<PostingSlug> =
+            self.read(keys::posting_slug(tenant, slug)).await?.map(item::read).transpose()?;
+        Ok(slug.map(|PostingSlug { claim, role_id }| PostedUnder { posting: claim.id, role: role_id }))
+    }
+
+    /// The posting with a slug, its role, and the settings of the organization.
+    pub async fn find_posted(
+        &self,
+        tenant: Tenant,
+        PostedUnder { posting, role }: PostedUnder,
     ) -> Result<Option<(Posting, Role, OrganizationSettings)>, StoreError> {
-        let Some(slug) = self.read(keys::posting_slug(tenant, slug)).await? else { return Ok(None) };
-        let PostingSlug { claim, role_id } = item::read(slug)?;
-        let (posting, role) = (keys::posting(tenant, claim.id), keys::role(tenant, role_id));
+        let (posting, role) = (keys::posting(tenant, posting), keys::role(tenant, role));
         let mut items = self.read_many([posting.clone(), role.clone(), keys::profile(tenant)]).await?;
         let settings = Profile::take_settings_from(&mut items, tenant)?;
         let pair = posting.take_from(&mut items).zip(role.take_from(&mut items));

@@ -671,6 +671,8 @@ impl Store {
     ///
     /// The acts of the transaction get their entries in the audit log here, so whoever commits cannot forget them.
     pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
+        // Entries and changes name the actor, who is known from the admission on.
+        self.admitted().await;
         let acts = std::mem::take(&mut transaction.acts);
         let changes = std::mem::take(&mut transaction.changes);
         let mut after = i64::MIN;
@@ -695,7 +697,7 @@ impl Store {
     ) -> Result<(), Refusal> {
         self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
         for Act { action, target, tool } in acts {
-            let entry = self.audit_item(transaction.tenant, *action, *target, None, tool.clone());
+            let entry = self.audit_item(transaction.tenant, *action, *target, tool.clone());
             if let Some(entry) = entry.map_err(CommitError::from)? {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }

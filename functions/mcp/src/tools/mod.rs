@@ -21,6 +21,7 @@ mod search_candidates;
 mod set_role_status;
 mod tool;
 
+use futures_util::future::join;
 use serde_json::{Map, Value};
 use shared::http::Error;
 use shared::id::Id;
@@ -53,15 +54,58 @@ pub static TABLE: &[Tool] = &[
 /// Calls a tool, and records the call in the audit log.
 pub(crate) async fn call(tool: &Tool, request: McpRequest) -> Result<Value, Failure> {
     let target = target(request.arguments());
-    let (request, called) = match arguments::settle(&(tool.input)(), request.arguments()) {
-        Ok(arguments) => {
-            let request = request.with_arguments(arguments);
-            let called = (tool.call)(&request).await;
-            (request, called)
-        }
-        Err(error) => (request, Err(error.into())),
+    let tool_call = |outcome| ToolCall { name: tool.name.to_owned(), outcome };
+    let (request, mistake) = match arguments::settle(&(tool.input)(), request.arguments()) {
+        Ok(arguments) => (request.with_arguments(arguments), None),
+        Err(error) => (request, Some(error)),
     };
-    let (outcome, result) = match called {
+    let (store, tenant, expected) = (request.context().store(), request.tenant(), request.expected());
+    let called = expected.until(async {
+        match mistake {
+            None => (tool.call)(&request).await,
+            Some(error) => Err(error.into()),
+        }
+    });
+    // While the people are read who are expected, the entry says already that the call shows them.
+    let entry = async {
+        match expected.wait().await {
+            Some(_) => store.record_tool_call(tenant, target, &tool_call(ToolOutcome::Done)).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let (called, entry) = join(called, entry).await;
+    let result = match (answer(called), entry) {
+        (Ok((outcome, result)), entry) => {
+            let recorded = match entry {
+                Ok(Some(written)) => store.correct_tool_call(written, tool_call(outcome)).await,
+                Ok(None) => store.record_tool_call(tenant, target, &tool_call(outcome)).await.map(drop),
+                Err(error) => Err(error),
+            };
+            match recorded {
+                // What was done cannot be taken back.
+                Err(error) if !tool.annotations.read_only && outcome == ToolOutcome::Done => {
+                    tracing::error!(%error, tool = tool.name, "a call of a tool is not in the audit log");
+                }
+                recorded => recorded.map_err(Error::from)?,
+            }
+            result
+        }
+        (Err(failure), entry) => {
+            if let Ok(Some(written)) = entry {
+                let corrected = store.correct_tool_call(written, tool_call(ToolOutcome::Rejected)).await;
+                if let Err(error) = corrected {
+                    tracing::error!(%error, tool = tool.name, "a call that failed is done in the audit log");
+                }
+            }
+            return Err(failure);
+        }
+    };
+    Ok(result)
+}
+
+/// The result of a call, and how the audit log calls its outcome.
+fn answer(called: Result<ToolResult, ToolError>) -> Result<(ToolOutcome, Value), Failure> {
+    Ok(match called {
         Ok(result) if result.is_error() => (ToolOutcome::Rejected, result.to_json()),
         Ok(result) => (ToolOutcome::Done, result.to_json()),
         Err(ToolError::Rejected(message)) => (ToolOutcome::Rejected, ToolResult::error(&message).to_json()),
@@ -71,16 +115,7 @@ pub(crate) async fn call(tool: &Tool, request: McpRequest) -> Result<Value, Fail
             (ToolOutcome::Rejected, ToolResult::error(&message).to_json())
         }
         Err(error) => (ToolOutcome::Asked, error.ask()?),
-    };
-    let call = ToolCall { name: tool.name.to_owned(), outcome };
-    match request.context().store().record_tool_call(request.tenant(), target, &call).await {
-        // What was done cannot be taken back.
-        Err(error) if !tool.annotations.read_only && outcome == ToolOutcome::Done => {
-            tracing::error!(%error, tool = tool.name, "a call of a tool is not in the audit log");
-        }
-        recorded => recorded.map_err(Error::from)?,
-    }
-    Ok(result)
+    })
 }
 
 /// The record that the arguments of a call name first.
