@@ -14,8 +14,8 @@ use shared::clock::{Clock, Timestamp};
 use shared::http::Environment;
 use shared::id::{Id, Ids};
 use shared::model::{
-    AuditActor, DATA_NAMES, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStatus, Scope, Scopes,
-    SubjectType, Tenant, Text,
+    AuditActor, DATA_NAMES, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStats, RoleStatus, Scope,
+    Scopes, SubjectType, Tenant, Text,
 };
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
@@ -626,7 +626,11 @@ async fn change(store: &Store, clock: &Clock, random: &Random) {
                 1 if role.status != RoleStatus::Closed => role.clone().close(now),
                 _ => role.clone().edit(titled(&format!("Title {}", random.below(1_000_000))), now),
             };
-            let of = |role: &Role| RoleAndPosting { role: role.clone(), posting: None };
+            let of = |role: &Role| RoleAndPosting {
+                role: role.clone(),
+                posting: None,
+                stats: Some(RoleStats::default()),
+            };
             transaction.replace_role(&of(role), &of(&after)).unwrap();
         }
     }

@@ -117,6 +117,7 @@ mod quick_post;
 mod quota;
 mod races;
 mod retention;
+mod role_closing;
 mod roles;
 mod screen_reviews;
 mod secrets;

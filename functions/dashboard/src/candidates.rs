@@ -222,8 +222,9 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         Listing::Stored(CandidateList::Newest { role, stage }) => {
             let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
             let next = next(&mut listed, |(candidate, _)| id_position(candidate.id));
-            let again =
-                |applicant: &Option<Applicant>| applicant.is_some_and(|applicant| applicant.reapplied);
+            let again = |applicant: &Option<(Applicant, _)>| {
+                applicant.is_some_and(|(applicant, _)| applicant.reapplied)
+            };
             reapplied.extend(listed.items.iter().map(|(_, applicant)| again(applicant)));
             (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
         }
@@ -302,15 +303,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (bucket, now) = (context.providers().await.resumes(), context.now());
     let links = ResumeLinks::of_history(bucket, now, &candidate.profile, touchpoints).await;
     let zone = dates::zone(&request);
-    let applied = found.record.applications.iter().map(|application| application.role.id);
-    let screened = found.screens.iter().map(|screen| screen.role_id);
-    let roles = store.find_roles(tenant, applied.chain(screened)).await?;
-    let title = |role: Id| roles.get(&role).map_or("", |role| role.content.title.as_str());
     let record = found.record.clone();
-    let record = match record.clone().follow(roles.values(), now) {
-        Some(followed) => followed.record,
-        None => record,
-    };
+    let applied = |role: Id| record.application(role).map(|application| application.role.title.as_str());
+    let screened = found.screens.iter().map(|screen| screen.role_id);
+    let others = store.find_roles(tenant, screened.filter(|role| applied(*role).is_none())).await?;
+    let other = |role: Id| others.get(&role).map(|role| role.content.title.as_str());
+    let title = |role: Id| applied(role).or_else(|| other(role)).unwrap_or_default();
     let submissions = Submissions::of(&request, &record).await?;
     let applications = record.applications.iter().rev().map(|application| {
         Ok::<_, Error>(ApplicationRow {

@@ -72,11 +72,8 @@ impl Job {
         let store = &self.environment.store;
         let found = store.find_candidate(tenant, candidate).await?;
         let Some(record) = found.and_then(MaybeErased::present) else { return Ok(false) };
-        let roles = record.applications.iter().map(|application| application.role.id);
-        let roles = store.find_roles(tenant, roles).await?;
-        let followed = record.clone().follow(roles.values(), self.now);
-        let start = followed.map_or(record.retention_start(), |followed| followed.record.retention_start());
-        if !start.is_some_and(|start| rule.is_due(start, self.now)) {
+        let current = record.clone().with_roles(&store.list_role_changes(tenant).await?);
+        if !current.retention_start().is_some_and(|start| rule.is_due(start, self.now)) {
             return Ok(false);
         }
         let erasure = Erasure::new(candidate, ErasureReason::Retention, &Actor::system(), self.now);

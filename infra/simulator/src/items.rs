@@ -263,19 +263,18 @@ impl<'i> Items<'i> {
     /// The counters are the numbers of what they count. Erased people stay counted as applicants.
     fn counters(&mut self, known: &Known) {
         let (mut left, applications) = (BTreeMap::<String, i64>::new(), self.of("APPLICATION"));
-        let mut add = |name: String, count: u64, sign: i64| {
-            *left.entry(name).or_default() += sign * i64::try_from(count).unwrap_or(i64::MAX);
-        };
+        let mut add = |name: String, count: i64| *left.entry(name).or_default() += count;
         for item in self.of("HIRING_STATS") {
             for (name, count) in item.as_object().into_iter().flatten() {
                 if name.starts_with("active_") || name == "screened" || name == "people" {
-                    add(name.clone(), plain_number(count), 1);
+                    // The shard of a role that was closed can be negative.
+                    add(name.clone(), count["N"].as_str().and_then(|count| count.parse().ok()).unwrap_or(0));
                 }
             }
         }
         for person in [self.of("CANDIDATE"), self.of("ERASED")].concat() {
             if !text(person, "sk").starts_with('~') {
-                add("people".to_owned(), 1, -1);
+                add("people".to_owned(), -1);
             }
         }
         for application in &applications {
@@ -283,9 +282,9 @@ impl<'i> Items<'i> {
             if application["role_closed"]["BOOL"] == true || stage == "hired" || stage == "rejected" {
                 continue;
             }
-            add(format!("active_{stage}"), 1, -1);
+            add(format!("active_{stage}"), -1);
             if application["screened"]["BOOL"] == true && stage == "screening" {
-                add("screened".to_owned(), 1, -1);
+                add("screened".to_owned(), -1);
             }
         }
         let erased = known.acts.iter().filter(|act| is_erasure(act)).count() as u64;

@@ -3,7 +3,7 @@
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate_lookup::{find, with_current_roles};
+use super::candidate_lookup::find;
 use super::responses::candidate::CandidateDetail;
 use super::responses::resume::ResumeLinks;
 use super::responses::screen::ScreenAccess;
@@ -64,7 +64,7 @@ pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateD
     let newest = touchpoints.map(|TouchpointLimit(limit)| limit);
     let (store, tenant) = (request.context.store(), request.tenant());
     let page = store.find_candidate_page(tenant, request.id()?, newest).await?;
-    let page = with_current_roles(&request, Error::unless_missing(page)?).await?;
+    let page = Error::unless_missing(page)?;
     let (candidate, touchpoints) = (&page.record.candidate, &page.touchpoints);
     let possible_duplicates = match include {
         Some(Include) => Some(store.find_possible_duplicates(tenant, candidate).await?),

@@ -77,8 +77,8 @@ async fn find<I>(
     Ok(store.search_candidates(request.organization().await, search, page, expect).await?)
 }
 
-impl From<Applicant> for ApplicationState {
-    fn from(applicant: Applicant) -> Self {
-        Self { id: applicant.application_id, stage: applicant.stage, status: applicant.status }
+impl From<(Applicant, ApplicationStatus)> for ApplicationState {
+    fn from((applicant, status): (Applicant, ApplicationStatus)) -> Self {
+        Self { id: applicant.application_id, stage: applicant.stage, status }
     }
 }

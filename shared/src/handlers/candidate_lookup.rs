@@ -1,15 +1,23 @@
 //! The candidate of a request.
 
-use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Error, Input};
 use crate::id::Id;
 use crate::model::{CandidateRecord, Role};
-use crate::store::CandidatePage;
 
 /// The candidate named in the path.
 pub(super) async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
     let found = request.context.store().find_candidate(request.tenant(), request.id()?).await?;
     Error::unless_missing(found)
+}
+
+/// Reads the input, and loads the candidate named in the path. An invalid input is reported only if the candidate exists.
+pub(super) async fn find_with_input<I: Input>(
+    request: &ApiRequest<I>,
+) -> Result<(I, CandidateRecord), Error> {
+    match request.input() {
+        Ok(input) => Ok((input, find(request).await?)),
+        Err(invalid) => Err(find(request).await.err().unwrap_or(invalid)),
+    }
 }
 
 /// Reads the input, and loads the candidate named in the path and the role that the input names. The role is `None` if the
@@ -30,26 +38,6 @@ pub(super) async fn find_with_role<I: Input>(
 }
 
 pub(super) const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
-
-/// Updates the copies of the roles in a candidate's applications.
-pub(super) async fn with_current_roles<I>(
-    request: &ApiRequest<I>,
-    page: CandidatePage,
-) -> Result<CandidatePage, Error> {
-    let roles = page.record.applications.iter().map(|application| application.role.id);
-    let roles = request.context.store().find_roles(request.tenant(), roles).await?;
-    let at = page.record.candidate.updated_at;
-    Ok(CandidatePage { record: with_roles(page.record, roles.values(), at), ..page })
-}
-
-/// Returns the record with current copies of these roles.
-pub(super) fn with_roles<'r>(
-    record: CandidateRecord,
-    roles: impl IntoIterator<Item = &'r Role>,
-    now: Timestamp,
-) -> CandidateRecord {
-    record.clone().follow(roles, now).map_or(record, |followed| followed.record)
-}
 
 pub(super) fn unknown_role() -> Error {
     Error::Validation(vec![UNKNOWN_ROLE.to_owned()])

@@ -16,7 +16,7 @@ use crate::store::Transaction;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
-use super::candidate_lookup::{find, find_with_role, unknown_role, with_current_roles};
+use super::candidate_lookup::{find, find_with_role, unknown_role};
 
 input! {
     /// A candidate to create, optionally with a first application.
@@ -201,7 +201,7 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Visible
         }
         let store = request.context.store();
         let page = store.find_candidate_page(request.tenant(), before.candidate.id, Some(1)).await?;
-        let mut page = with_current_roles(&request, Error::unless_missing(page)?).await?;
+        let mut page = Error::unless_missing(page)?;
         let access = ScreenAccess::of(request.scopes());
         if request.check_precondition(&CandidateDetail::identity(&page, access)).is_err() {
             page.touchpoints.clear();

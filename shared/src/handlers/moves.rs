@@ -7,7 +7,7 @@ use crate::http::{ApiRequest, Error, Input, Personal, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, Role, Scalar, Stage,
+    self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, RoleState, Scalar, Stage,
     Step, TouchpointKind, Value,
 };
 use crate::store::CommitError;
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate_lookup::find_with_role;
+use super::candidate_lookup::find_with_input;
 use super::questions;
 
 /// A candidate after a move.
@@ -156,20 +156,18 @@ pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCand
     make(&request, |input| input.role_id, |_| Move::Unhire).await
 }
 
-/// Makes a move. If it may have failed only because copies of roles are out of date, reads the roles and tries again.
+/// Makes a move. If it may have failed only because copies of roles are out of date, reads the changes of roles and tries again.
 async fn make<I: Input>(
     request: &ApiRequest<I>,
     role_id: impl Fn(&I) -> Option<Id>,
     step: impl Fn(I) -> Move,
 ) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    let (input, before, role) = find_with_role(request, &role_id).await?;
+    let (input, before) = find_with_input(request).await?;
     let (role_id, step) = (role_id(&input), step(input));
-    let roles: Vec<Role> = role.into_iter().collect();
-    match attempt(request, &before, &roles, &step, role_id).await {
-        Err(error) if role_id.is_none() && may_be_outdated(&error, &before) => {
-            let roles = before.applications.iter().map(|application| application.role.id);
-            let roles = request.context.store().find_roles(request.tenant(), roles).await?;
-            attempt(request, &before, roles.values(), &step, role_id).await
+    match attempt(request, &before, &[], &step, role_id).await {
+        Err(error) if may_be_outdated(&error, &before) => {
+            let changes = request.context.store().list_role_changes(request.tenant()).await?;
+            attempt(request, &before, &changes, &step, role_id).await
         }
         result => result,
     }
@@ -186,11 +184,11 @@ fn may_be_outdated(error: &Error, record: &CandidateRecord) -> bool {
     }
 }
 
-/// Makes a move with current copies of `roles`.
-async fn attempt<'r, I>(
+/// Makes a move with these changes of roles.
+async fn attempt<I>(
     request: &ApiRequest<I>,
     before: &CandidateRecord,
-    roles: impl IntoIterator<Item = &'r Role>,
+    roles: &[RoleState],
     step: &Move,
     role_id: Option<Id>,
 ) -> Result<Reply<Visible<MovedCandidate>>, Error> {

@@ -126,7 +126,7 @@ async fn replace<I>(
     }
     let mut transaction = request.transaction();
     let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)).await)?;
-    let before = RoleAndPosting { role, posting: Some(before) };
+    let before = RoleAndPosting { role, posting: Some(before), stats: None };
     let after = RoleAndPosting { posting: Some(posting), ..before.clone() };
     transaction.replace_role(&before, &after)?;
     request.commit(transaction, reply).await

@@ -51,7 +51,7 @@ pub(super) fn of_change(before: &RoleAndPosting) -> Question {
 
 /// Whether a role is published, with its job posting or without it.
 pub(super) fn of_publication(before: &RoleAndPosting, with_posting: bool) -> Question {
-    let RoleAndPosting { role, posting } = before;
+    let RoleAndPosting { role, posting, .. } = before;
     let id = role.id;
     let Some(posting) = posting.as_ref().filter(|posting| posting.published || with_posting) else {
         let summary = format!("Publish role {id}, whose job posting stays off the career page.");
@@ -73,7 +73,7 @@ pub(super) fn of_pause(before: &RoleAndPosting) -> Question {
 
 /// Whether a paused role goes on.
 pub(super) fn of_resumption(before: &RoleAndPosting) -> Question {
-    let RoleAndPosting { role, posting } = before;
+    let RoleAndPosting { role, posting, .. } = before;
     let id = role.id;
     match posting.as_ref().filter(|posting| posting.published) {
         Some(posting) => {
@@ -140,7 +140,7 @@ fn shown(role: &Role, posting: &Posting) -> Vec<Fact> {
 }
 
 fn of_role(before: &RoleAndPosting, summary: String, facts: Vec<Fact>) -> Question {
-    let RoleAndPosting { role, posting } = before;
+    let RoleAndPosting { role, posting, .. } = before;
     let state = format!("{} {:?}", role.version, posting.as_ref().map(|posting| posting.version));
     Question { facts, state, ..Question::new(summary).about(AuditTargetKind::Role, role.id) }
 }

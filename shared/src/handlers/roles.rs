@@ -120,7 +120,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
         posting => posting,
     };
     request.confirm(|| questions::of_publication(&before, job_posting)).await?;
-    replace(&request, &before, RoleAndPosting { role: after, posting }).await
+    replace(&request, &before, RoleAndPosting { role: after, posting, ..before.clone() }).await
 }
 
 /// Pauses an open role, so that it stops accepting applications.
@@ -159,6 +159,7 @@ pub async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let after = RoleAndPosting {
         role: before.role.clone().close(now),
         posting: before.posting.clone().map(|posting| posting.unpublish(now)),
+        ..before.clone()
     };
     replace(&request, &before, after).await
 }
@@ -196,7 +197,7 @@ async fn change<I>(
     before: &RoleAndPosting,
     after: model::Role,
 ) -> Result<Reply<Role>, Error> {
-    let after = RoleAndPosting { role: after, posting: before.posting.clone() };
+    let after = RoleAndPosting { role: after, ..before.clone() };
     replace(request, before, after).await
 }
 

@@ -5,14 +5,14 @@ use crate::clock::Timestamp;
 use crate::http::{ApiRequest, Created, Error, Reply, input};
 use crate::id::Id;
 use crate::model::{
-    CancelReason, ConsentPurpose, Invitation, OpenScreen, Review, ReviewDecision, ReviewNote, ScreenRecord,
-    Step, TouchpointKind,
+    CancelReason, ConsentPurpose, Invitation, OpenScreen, Review, ReviewDecision, ReviewNote, RoleState,
+    ScreenRecord, Step, TouchpointKind,
 };
 use crate::services::calls::check_number;
 use crate::services::screening;
 use crate::store::MaybeErased;
 
-use super::candidate_lookup::{UNKNOWN_ROLE, find_with_role, with_roles};
+use super::candidate_lookup::{UNKNOWN_ROLE, find_with_role};
 use super::consents::CallConsent;
 use super::questions;
 
@@ -69,7 +69,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
     })?;
     let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
     let (author, mut transaction, mut kinds) = (request.author(), request.transaction(), Vec::new());
-    let mut current = with_roles(before.clone(), [&role], now);
+    let mut current = before.clone().with_roles(&[RoleState::of(&role)]);
     for consent in consent.map(|consent| consent.records(&author)).into_iter().flatten() {
         transaction.insert_consent(candidate_id, &consent)?;
         kinds.push(TouchpointKind::of_consent(&consent));

@@ -49,7 +49,8 @@ string_enum! {
     }
 }
 
-/// A copy of the parts of a role that its applications depend on. After a change of these parts, a task updates the copies.
+/// A copy of the parts of a role that its applications depend on. After a change of these parts, a task updates the copies, and
+/// until then the list of role changes has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleCopy {
     /// The role.
@@ -64,6 +65,18 @@ pub struct RoleCopy {
     /// The version of the role. A copy is never replaced by an older one.
     #[serde(rename = "role_version")]
     pub version: u64,
+}
+
+/// What applications follow of a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleState {
+    /// What applications copy.
+    #[serde(flatten)]
+    pub copy: RoleCopy,
+    /// The version with which the role was last closed.
+    pub closed_version: Option<u64>,
+    /// When the role was last changed.
+    pub changed_at: Timestamp,
 }
 
 /// How an application got to a final stage.
@@ -161,9 +174,7 @@ pub enum Move {
 pub enum StageCount {
     /// The number of applications in the stage changes, whether their role is closed or not.
     Now(Stage, i64),
-    /// The number of active applications in the stage changes.
-    Active(Stage, i64),
-    /// The number of active applications in screening whose voice screen is completed changes.
+    /// The number of applications in screening whose voice screen is completed changes, whether their role is closed or not.
     Screened(i64),
     /// An application has got to the stage for the first time.
     Ever(Stage),
@@ -199,6 +210,38 @@ impl RoleCopy {
             title: role.content.title.clone(),
             is_closed: role.status == RoleStatus::Closed,
             version: role.version,
+        }
+    }
+}
+
+impl RoleState {
+    /// What applications follow of a role.
+    pub fn of(role: &Role) -> Self {
+        let closed_version = role.closed_version;
+        Self { copy: RoleCopy::of(role), closed_version, changed_at: role.updated_at }
+    }
+}
+
+impl From<&Role> for RoleState {
+    fn from(role: &Role) -> Self {
+        Self::of(role)
+    }
+}
+
+impl From<&Self> for RoleState {
+    fn from(state: &Self) -> Self {
+        state.clone()
+    }
+}
+
+impl ApplicationStatus {
+    /// The status of an application in a stage.
+    pub const fn of(stage: Stage, role_is_closed: bool) -> Self {
+        match stage {
+            Stage::Hired => Self::Hired,
+            Stage::Rejected => Self::Rejected,
+            _ if role_is_closed => Self::Closed,
+            _ => Self::Active,
         }
     }
 }
@@ -252,12 +295,21 @@ impl Application {
 
     /// The status.
     pub const fn status(&self) -> ApplicationStatus {
-        match self.stage {
-            Stage::Hired => ApplicationStatus::Hired,
-            Stage::Rejected => ApplicationStatus::Rejected,
-            _ if self.role.is_closed => ApplicationStatus::Closed,
-            _ => ApplicationStatus::Active,
+        ApplicationStatus::of(self.stage, self.role.is_closed)
+    }
+
+    /// Updates the copy of its role, if that is older. Returns whether it did, and whether the status has changed.
+    pub fn follow(&mut self, role: &RoleState, now: Timestamp) -> (bool, bool) {
+        if self.role.id != role.copy.id || self.role.version >= role.copy.version {
+            return (false, false);
         }
+        let before = self.status();
+        self.role = role.copy.clone();
+        let has_changed = self.status() != before;
+        if has_changed {
+            self.updated_at = now.max(self.updated_at);
+        }
+        (true, has_changed)
     }
 
     /// When the application ended; `None` while it is active.
@@ -295,9 +347,9 @@ impl Application {
         Ok(())
     }
 
-    /// Whether the application waits for a decision after a voice screen.
+    /// Whether the application waits for a decision after a voice screen, unless its role is closed.
     pub fn is_screened(&self) -> bool {
-        self.screened && self.stage == Stage::Screening && self.status() == ApplicationStatus::Active
+        self.screened && self.stage == Stage::Screening
     }
 
     /// The changes of the counters when `before`, if there was such an application, becomes this one.
@@ -315,14 +367,6 @@ impl Application {
             let hours = self.stage_changed_at.duration_since(before.stage_changed_at).as_hours();
             let days = u8::try_from(hours / 24).unwrap_or(StageCount::MAX_DAYS).min(StageCount::MAX_DAYS);
             counts.push(StageCount::Stay(before.stage, days));
-        }
-        let active = |application: &Self| {
-            (application.status() == ApplicationStatus::Active).then_some(application.stage)
-        };
-        let (was_active, is_active) = (before.and_then(active), active(self));
-        if was_active != is_active {
-            counts.extend(was_active.map(|stage| StageCount::Active(stage, -1)));
-            counts.extend(is_active.map(|stage| StageCount::Active(stage, 1)));
         }
         match (before.is_some_and(Self::is_screened), self.is_screened()) {
             (true, false) => counts.push(StageCount::Screened(-1)),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
+use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, RoleState, Stage};
 use super::consent::{Consent, ConsentPurpose};
 use super::contact::Email;
 use super::index_form::IndexForm;
@@ -225,8 +225,8 @@ impl OpenScreen {
     }
 
     /// Whether the role has been closed since the invitation.
-    fn outlived(&self, role: &Role) -> bool {
-        self.role_id == role.id && role.closed_version.is_some_and(|closed| closed > self.role_version)
+    fn outlived(&self, role: Id, closed_version: Option<u64>) -> bool {
+        self.role_id == role && closed_version.is_some_and(|closed| closed > self.role_version)
     }
 }
 
@@ -395,27 +395,42 @@ impl CandidateRecord {
     }
 
     /// Updates the copies of roles in the applications, and marks the open screens for closed roles as to be cancelled.
-    /// Returns `None` if nothing is out of date.
-    pub fn follow<'r>(self, roles: impl IntoIterator<Item = &'r Role>, now: Timestamp) -> Option<Followed> {
+    /// Returns `None` if nothing is out of date. `updated_at` stays, unless the candidate's stage changes.
+    pub fn follow<R: Into<RoleState>>(
+        self,
+        roles: impl IntoIterator<Item = R>,
+        now: Timestamp,
+    ) -> Option<Followed> {
         let mut record = self;
         let mut statuses = Vec::new();
         let mut changed = false;
-        for role in roles {
-            changed |= record.mark_screens(CancelReason::RoleClosed, |screen| screen.outlived(role));
-            let found = record.applications.iter_mut().find(|application| application.role.id == role.id);
-            let Some(application) = found.filter(|application| application.role.version < role.version)
-            else {
-                continue;
-            };
-            let before = application.status();
-            application.role = RoleCopy::of(role);
-            if application.status() != before {
-                application.updated_at = now.max(application.updated_at);
-                statuses.push(application.clone());
+        for role in roles.into_iter().map(Into::<RoleState>::into) {
+            let RoleState { copy, closed_version, .. } = &role;
+            changed |= record
+                .mark_screens(CancelReason::RoleClosed, |screen| screen.outlived(copy.id, *closed_version));
+            for application in &mut record.applications {
+                let (is_updated, has_other_status) = application.follow(&role, now);
+                changed |= is_updated;
+                if has_other_status {
+                    statuses.push(application.clone());
+                }
             }
-            changed = true;
         }
-        changed.then(|| Followed { record: record.updated(now), statuses })
+        if !changed {
+            return None;
+        }
+        let moves = record.stage() != record.candidate.stage;
+        let record = if moves { record.updated(now) } else { record.advance_version() };
+        Some(Followed { record, statuses })
+    }
+
+    /// The record to show while some changes of roles are not in the copies yet.
+    #[must_use]
+    pub fn with_roles(self, changes: &[RoleState]) -> Self {
+        changes.iter().fold(self, |record, change| {
+            let shown = record.clone().follow([change], change.changed_at);
+            shown.map_or(record, |followed| followed.record)
+        })
     }
 
     /// Checks whether the candidate can be invited to a screen for a role.
@@ -524,7 +539,7 @@ impl CandidateRecord {
     /// Why the call of an open screen for this role must not begin, if there is a reason.
     pub fn obstacle(&self, screen: Id, role: &Role) -> Option<CancelReason> {
         let screen = self.open_screens.iter().find(|open| open.id == screen)?;
-        screen.cancel.or(screen.outlived(role).then_some(CancelReason::RoleClosed))
+        screen.cancel.or(screen.outlived(role.id, role.closed_version).then_some(CancelReason::RoleClosed))
     }
 
     /// Removes the mark of a voice screen that has ended. The application for its role keeps the overall score of the latest
@@ -772,9 +787,9 @@ mod tests {
 
     #[test]
     fn counters_follow_the_moves() {
-        use StageCount::{Active, Ever, Now, Screened, Stay};
+        use StageCount::{Ever, Now, Screened, Stay};
         let before = applicant(1).applications[0].clone();
-        let new = [Now(Stage::Applied, 1), Ever(Stage::Applied), Active(Stage::Applied, 1)];
+        let new = [Now(Stage::Applied, 1), Ever(Stage::Applied)];
         assert_eq!(before.counts(None), new);
         let step = |before: &Application, step: &Move, at| {
             let mut after = before.clone();
@@ -788,14 +803,12 @@ mod tests {
             Now(Stage::Interview, 1),
             Ever(Stage::Interview),
             Stay(Stage::Applied, 3),
-            Active(Stage::Applied, -1),
-            Active(Stage::Interview, 1),
         ];
         assert_eq!(counts, moved);
         let (rejected, counts) = step(&interview, &REJECT, later(100));
         assert_eq!(counts[3], Stay(Stage::Interview, 60));
         let (back, counts) = step(&rejected, &Move::Unreject, later(200));
-        let undone = [Now(Stage::Rejected, -1), Now(Stage::Interview, 1), Active(Stage::Interview, 1)];
+        let undone = [Now(Stage::Rejected, -1), Now(Stage::Interview, 1)];
         assert_eq!(counts, undone, "counted once, and no stay");
         let (_, counts) = step(&back, &Move::Advance(Stage::Applied), later(201));
         assert_eq!(counts[2], Stay(Stage::Interview, 1), "an undo begins a new stay");
@@ -805,7 +818,11 @@ mod tests {
         assert_eq!(screened.counts(Some(&screening)), [Screened(1)]);
         let mut closed = screened.clone();
         closed.role.is_closed = true;
-        assert_eq!(closed.counts(Some(&screened)), [Active(Stage::Screening, -1), Screened(-1)]);
+        assert_eq!(
+            closed.counts(Some(&screened)),
+            [],
+            "the numbers of a role do not depend on whether it is closed"
+        );
         let (decided, counts) = step(&screened, &Move::Advance(Stage::Offer), later(2));
         assert_eq!((decided.screened, counts.last()), (false, Some(&Screened(-1))));
     }

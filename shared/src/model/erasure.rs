@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
-use super::{Actor, ActorId, ApplicationStatus, CandidateRecord, Resume, ResumeFile, Stage};
+use super::{Actor, ActorId, CandidateRecord, Resume, ResumeFile, Stage};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -54,9 +54,7 @@ pub struct ErasedApplication {
     pub role_id: Id,
     /// The stage.
     pub stage: Stage,
-    /// Whether the application is active.
-    pub active: bool,
-    /// Whether the application waits for a decision after a voice screen.
+    /// Whether the application waits for a decision after a voice screen, unless its role is closed.
     pub screened: bool,
     /// The score, with which the application is listed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +93,6 @@ impl ErasedCandidate {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,
-            active: application.status() == ApplicationStatus::Active,
             screened: application.is_screened(),
             score: application.score,
             reapplied: application.reapplied,

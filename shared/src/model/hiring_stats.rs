@@ -12,7 +12,7 @@ pub const WEEKS: u32 = 12;
 /// The statistics of one stage, over all roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageTotals {
-    /// The number of active applications in the stage. A role that was just closed may still be counted for a moment.
+    /// The number of active applications in the stage.
     pub active: u64,
     /// The number of applications that have ever been in the stage.
     pub ever: u64,

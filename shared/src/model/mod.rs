@@ -73,7 +73,7 @@ pub mod x_text;
 pub use accent::{Accent, Colour};
 pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
-    Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
+    Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, RoleState, Stage, StageCount,
 };
 pub use audience::{Audience, Resource};
 pub use audit::{

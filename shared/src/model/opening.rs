@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::role::{Department, EmploymentType, Location, RemotePolicy, RoleContent, SalaryRange, Title};
-use super::{Country, Posting, Role, RoleStatus, Slug};
+use super::{Country, Posting, Role, RoleStats, RoleStatus, Slug};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -55,12 +55,14 @@ pub struct RoleAndPosting {
     pub role: Role,
     /// The role's posting, if it has one.
     pub posting: Option<Posting>,
+    /// The role's counters, with which it is closed and reopened; `None` if they were not read.
+    pub stats: Option<RoleStats>,
 }
 
 impl RoleAndPosting {
     /// Whether people outside of the team would see that the role gets this content.
     pub fn shows(&self, after: &RoleContent) -> bool {
-        let Self { role, posting } = self;
+        let Self { role, posting, .. } = self;
         let is_public = |posting: &&Posting| Visibility::of(posting, role.status) != Visibility::Hidden;
         let Some(posting) = posting.as_ref().filter(is_public) else { return false };
         // A posting may have a title and a description of its own.

@@ -404,6 +404,9 @@ impl StageStats {
 pub struct RoleStats {
     /// The number of distinct candidates who have applied.
     pub applicants: u64,
+    /// The number of applications in screening whose voice screen is completed, whether the role is closed or not.
+    #[serde(default)]
+    pub screened: u64,
     /// The number of voice screens in any status.
     pub screens: u64,
     /// The number of completed voice screens.

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::clock::{Timestamp, later};
 use crate::id::{Id, Ids};
 use crate::model::{
-    Actor, CallState, CancelReason, CandidateRecord, Failure, Mode, Outcome, Report, ScreenRecord,
+    Actor, CallState, CancelReason, CandidateRecord, Failure, Followed, Mode, Outcome, Report, ScreenRecord,
     ScreenStatus, Tenant, Touchpoint, TouchpointKind, VoiceProvider,
 };
 use crate::providers::voice::{CallEvent, Callback};
@@ -199,15 +199,24 @@ pub async fn end(
     let screen = &record.screen;
     let candidate = store.find_candidate(tenant, screen.candidate_id).await?;
     let Some(candidate) = candidate.and_then(MaybeErased::present) else { return Ok(()) };
-    let after = candidate.clone().end_screen(screen);
-    let mut history = Vec::new();
+    // What a completed screen counts for depends on whether the role is closed now.
+    let change = store.find_role_change(tenant, screen.role_id).await?;
+    let followed = candidate.clone().follow(change.as_ref().map(|change| &change.state), now);
+    let Followed { record: current, statuses } =
+        followed.unwrap_or_else(|| Followed { record: candidate.clone(), statuses: Vec::new() });
+    let after = current.end_screen(screen);
+    let author = Author { ids, actor: Actor::system(), at: now };
+    let mut history = author.touchpoints(statuses.iter().map(TouchpointKind::of_status));
     if screen.status == ScreenStatus::Completed {
         let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
         let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
         history.push(Touchpoint { id: ids.next(), kind, at: now, actor: Actor::voice_provider() });
     }
     transaction.replace_candidate(&candidate, &after, &history)?;
-    store.commit(transaction).await
+    match store.commit(transaction).await {
+        Err(CommitError::RoleChanged) => Err(CommitError::Stale),
+        result => result,
+    }
 }
 
 /// Adds the cancellation of a screen to a transaction that also changes the candidate and adds a touchpoint. `before` and

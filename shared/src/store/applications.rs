@@ -7,19 +7,28 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Not;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::future::try_join_all;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Key, Partition, STATUS_FILTER, StageOrStatus};
+use super::keys::{FILTER, Key, Partition, ROLE_STATUS, STATUS_FILTER, StageOrStatus};
 use super::list::Range;
 use super::maybe_erased::MaybeErased;
-use super::tasks::Task;
 use super::transaction::RoleCondition;
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    Application, ApplicationStatus, Candidate, CandidateRecord, Role, RoleCopy, Stage, StageCount, Tenant,
+    Application, ApplicationStatus, Candidate, CandidateRecord, ErasedApplication, Role, RoleCopy,
+    RoleStatus, Stage, StageCount, Tenant, Title,
 };
+
+/// The attribute of the counters with the number of applications in screening whose voice screen is completed, and of an
+/// application whether its voice screen is.
+pub(super) const SCREENED: &str = "screened";
+/// The attributes that an application does not have in the lists of its role. All have the same there, and so closing a role
+/// changes none of these items.
+const SAME_IN_ROLE: [&str; 3] = ["role_title", "role_closed", "role_version"];
 
 /// An application in a list.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,8 +47,6 @@ pub struct Applicant {
     pub application_id: Id,
     /// The stage of the application.
     pub stage: Stage,
-    /// The status of the application.
-    pub status: ApplicationStatus,
     /// Whether the candidate has applied again since the application last moved.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub reapplied: bool,
@@ -59,13 +66,29 @@ pub struct ScoredApplicant {
     pub reapplied: bool,
 }
 
+impl Entry {
+    /// The application as it is after its role was closed or reopened, which changes no item in the lists of the role.
+    fn closed_or_reopened(mut self, at: Timestamp) -> Self {
+        let application = &mut self.application;
+        if !application.stage.is_end() && application.applied_at < at {
+            application.updated_at = application.updated_at.max(at);
+        }
+        self
+    }
+
+    /// The application with its candidate, unless the candidate is not in lists any more.
+    fn with_candidate(self, candidates: &HashMap<Id, Candidate>) -> Option<CandidateApplication> {
+        let candidate = candidates.get(&self.candidate_id)?.clone();
+        Some(CandidateApplication { application: self.application, candidate })
+    }
+}
+
 impl Applicant {
     fn of(id: Id, application: &Application) -> Self {
         Self {
             id,
             application_id: application.id,
             stage: application.stage,
-            status: application.status(),
             reapplied: application.reapplied,
         }
     }
@@ -113,7 +136,7 @@ pub struct CandidatePlace {
 /// An application with its candidate.
 #[derive(Clone, Debug)]
 pub struct CandidateApplication {
-    /// The application, with a current copy of its role.
+    /// The application, with the current state of its role.
     pub application: Application,
     /// The candidate.
     pub candidate: Candidate,
@@ -122,7 +145,7 @@ pub struct CandidateApplication {
 /// The entries of a role's board, before the people are read.
 #[derive(Debug)]
 pub struct ListedBoard {
-    stages: [Vec<Entry>; 4],
+    stages: [Vec<Item>; 4],
     reapplied: Vec<Applicant>,
 }
 
@@ -173,8 +196,9 @@ impl Transaction {
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, old, application)?;
             self.replace_reapplied(candidate, old, application)?;
-            if self.count_application(candidate, old, application) {
-                self.require_status_of(&application.role);
+            let is_closed = application.role.is_closed;
+            if self.count_application(candidate, old, application, is_closed) {
+                self.require_of_role(application.role.id, RoleCondition::Closed(is_closed));
             }
         }
         Ok(())
@@ -187,33 +211,38 @@ impl Transaction {
         candidate: Id,
         versions: impl Iterator<Item = &'v [Application]>,
     ) -> Result<(), StoreError> {
-        let mut last: &[Application] = &[];
+        let versions: Vec<_> = versions.collect();
+        let last = versions.last().copied().unwrap_or_default();
+        let mut before: &[Application] = &[];
         for version in versions {
-            for (index, application) in version.iter().enumerate() {
-                self.count_application(candidate, last.get(index), application);
+            for ((index, application), last) in version.iter().enumerate().zip(last) {
+                let old = before.get(index);
+                self.count_application(candidate, old, application, last.role.is_closed);
             }
-            last = version;
+            before = version;
         }
         for application in last {
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, None, application)?;
             self.replace_reapplied(candidate, None, application)?;
-            self.require_status_of(&application.role);
+            let required = RoleCondition::Closed(application.role.is_closed);
+            self.require_of_role(application.role.id, required);
         }
         Ok(())
     }
 
-    /// Adds the change of an application to the counters of its role and of the tenant. Returns whether any counter of the
-    /// role changes.
+    /// Adds the change of an application to the counters of its role and of the tenant, which do not have those of closed
+    /// roles. Returns whether any counter of the role changes.
     fn count_application(
         &mut self,
         candidate: Id,
         before: Option<&Application>,
         after: &Application,
+        is_closed: bool,
     ) -> bool {
         let counts = after.counts(before);
-        self.count_stages(candidate, &counts);
-        let mut counts: Vec<_> = counts.into_iter().filter_map(counter).collect();
+        self.count_stages(candidate, &counts, is_closed);
+        let mut counts: Vec<_> = counts.into_iter().map(counter).collect();
         if before.is_none() {
             counts.push(("applicants".to_owned(), 1));
         }
@@ -224,28 +253,36 @@ impl Transaction {
         true
     }
 
-    fn require_status_of(&mut self, role: &RoleCopy) {
-        self.require_of_role(role.id, RoleCondition::Closed(role.is_closed));
+    /// No longer counts an application of an erased candidate, whose role must still be closed, or not.
+    pub(super) fn uncount_application(
+        &mut self,
+        candidate: Id,
+        application: &ErasedApplication,
+        is_closed: bool,
+    ) {
+        let mut counts = vec![StageCount::Now(application.stage, -1)];
+        counts.extend(application.screened.then_some(StageCount::Screened(-1)));
+        self.count_stages(candidate, &counts, is_closed);
+        let counts = counts.into_iter().map(counter).collect();
+        self.add(keys::role_stats(self.tenant, application.role_id), counts);
+        self.require_of_role(application.role_id, RoleCondition::Closed(is_closed));
     }
 
-    fn put_entries(&mut self, candidate_id: Id, application: &Application) -> Result<(), StoreError> {
-        let (tenant, role, id) = (self.tenant, application.role.id, application.id);
-        let (stage, status) = (application.stage, application.status());
-        // Lists do not show these parts.
-        let listed = Application { submissions: Vec::new(), offered: None, ..application.clone() };
-        let entry = Entry { candidate_id, application: listed };
-        for (key, role) in
-            [(keys::application(tenant, id), None), (keys::role_application(tenant, role, id), Some(role))]
-        {
-            let filter = keys::applications_in(tenant, role, stage.as_str());
-            let mut item = item::write(&entry, key, Some(filter))?;
-            let filter = keys::applications_in(tenant, role, status.as_str());
-            item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
-            self.put(item)?;
+    fn put_entries(&mut self, candidate: Id, application: &Application) -> Result<(), StoreError> {
+        let (tenant, role, stage) = (self.tenant, application.role.id, application.stage);
+        let mut entry = entry_item(tenant, candidate, application)?;
+        self.put(entry.clone())?;
+        entry.retain(|name, _| !SAME_IN_ROLE.contains(&&**name));
+        entry.extend(keys::role_application(tenant, role, application.id).attributes());
+        let filter = |state| AttributeValue::S(keys::applications_in(tenant, Some(role), state));
+        entry.insert(FILTER.to_owned(), filter(stage.as_str()));
+        if !stage.is_end() {
+            entry.insert(STATUS_FILTER.to_owned(), filter(keys::OPEN));
         }
-        let applicant = Applicant::of(candidate_id, application);
+        self.put(entry)?;
+        let applicant = Applicant::of(candidate, application);
         let filter = keys::applicant_filter(tenant, role, stage);
-        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?)
+        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate), Some(filter))?)
     }
 
     /// Moves an application to its place in the lists by score. An application without a score has none.
@@ -292,21 +329,59 @@ impl Transaction {
         }
         Ok(())
     }
-
-    /// Deletes the task that updates the copies of a role, which must not have changed again.
-    pub fn finish_role_task(&mut self, task: &Task, role: &Role) {
-        self.require_role(role);
-        self.delete_task(task);
-    }
 }
 
-/// The attribute of a role's counter, and the number to add; `None` for a count that only tenants have.
-fn counter(count: StageCount) -> Option<(String, i64)> {
+/// The item of an application in the lists over all roles.
+pub(super) fn entry_item(
+    tenant: Tenant,
+    candidate_id: Id,
+    application: &Application,
+) -> Result<Item, StoreError> {
+    // Lists do not show these parts.
+    let listed = Application { submissions: Vec::new(), offered: None, ..application.clone() };
+    let (key, status) = (keys::application(tenant, application.id), application.status());
+    let filter = |state| keys::applications_in(tenant, None, state);
+    let entry = Entry { candidate_id, application: listed };
+    let mut item = item::write(&entry, key, Some(filter(application.stage.as_str())))?;
+    // The lists of the other statuses are those of the stages.
+    if !application.stage.is_end() {
+        item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter(status.as_str())));
+    }
+    Ok(item)
+}
+
+/// Reads an application in a list of its role; `None` if it cannot be read, which is reported.
+fn read_in_role(item: Item, role: &RoleCopy) -> Option<Entry> {
+    in_role(item, role).and_then(item::read).ok()
+}
+
+/// An item of a list of a role, with what all items there have in common.
+fn in_role(item: Item, role: &RoleCopy) -> Result<Item, StoreError> {
+    let mut item = item;
+    let role: Item = serde_dynamo::to_item(role)
+        .map_err(|error| StoreError::Internal(format!("an item cannot be written: {error}")))?;
+    item.extend(role);
+    Ok(item)
+}
+
+/// Checks that an item of a list of a role can be read.
+pub(super) fn check_role_entry(item: Item) -> Result<(), StoreError> {
+    let id = Id::new(item::count(&item, "role_id"));
+    let title = Title::parse("?").ok().flatten();
+    let Some((id, title)) = id.zip(title) else {
+        return Err(StoreError::unreadable("an application in a list of its role", "it has no role"));
+    };
+    let any = RoleCopy { id, title, is_closed: false, version: 1 };
+    item::read::<Entry>(in_role(item, &any)?).map(drop)
+}
+
+/// The attribute of a role's counter, and the number to add.
+fn counter(count: StageCount) -> (String, i64) {
     match count {
-        StageCount::Now(stage, by) => Some((now(stage), by)),
-        StageCount::Ever(stage) => Some((ever(stage), 1)),
-        StageCount::Stay(stage, days) => Some((stays(stage, days), 1)),
-        StageCount::Active(..) | StageCount::Screened(_) => None,
+        StageCount::Now(stage, by) => (now(stage), by),
+        StageCount::Ever(stage) => (ever(stage), 1),
+        StageCount::Stay(stage, days) => (stays(stage, days), 1),
+        StageCount::Screened(by) => (SCREENED.to_owned(), by),
     }
 }
 
@@ -333,17 +408,13 @@ impl Store {
         id: Id,
     ) -> Result<Option<CandidateApplication>, StoreError> {
         let Some(entry) = self.read(keys::application(tenant, id)).await? else { return Ok(None) };
-        let Entry { candidate_id, application } = item::read(entry)?;
-        let (record, role) = self.find_candidate_and_role(tenant, candidate_id, application.role.id).await?;
-        let Some(CandidateRecord { candidate, applications, .. }) = record.and_then(MaybeErased::present)
-        else {
-            return Ok(None);
-        };
+        let Entry { candidate_id, .. } = item::read(entry)?;
+        let (record, changes) =
+            tokio::try_join!(self.find_candidate(tenant, candidate_id), self.list_role_changes(tenant))?;
+        let Some(record) = record.and_then(MaybeErased::present) else { return Ok(None) };
+        let CandidateRecord { candidate, applications, .. } = record.with_roles(&changes);
         let application = applications.into_iter().find(|application| application.id == id);
-        Ok(application.map(|application| CandidateApplication {
-            application: with_role(application, role.as_ref()),
-            candidate,
-        }))
+        Ok(application.map(|application| CandidateApplication { application, candidate }))
     }
 
     /// A page of the tenant's applications, newest first.
@@ -354,21 +425,68 @@ impl Store {
         page: &Paging,
     ) -> Result<Listed<CandidateApplication>, StoreError> {
         let partition = keys::applications(tenant, filter.role, filter.state);
-        let Listed { items, next }: Listed<Entry> = self.read_page(&partition, page).await?;
-        let candidates: BTreeSet<_> = items.iter().map(|entry| entry.candidate_id).collect();
-        let roles: BTreeSet<_> = items.iter().map(|entry| entry.application.role.id).collect();
-        let candidate_keys = candidates.iter().map(|id| keys::candidate(tenant, *id));
-        let keys: Vec<_> = candidate_keys.chain(roles.iter().map(|id| keys::role(tenant, *id))).collect();
-        let mut found = self.read_all(&keys).await?;
-        let candidates: HashMap<Id, Candidate> =
-            take(&mut found, candidates, |id| keys::candidate(tenant, id));
-        let roles: HashMap<Id, Role> = take(&mut found, roles, |id| keys::role(tenant, id));
-        let items = items.into_iter().filter_map(|Entry { candidate_id, application }| {
-            let candidate = candidates.get(&candidate_id)?.clone();
-            let role = roles.get(&application.role.id);
-            Some(CandidateApplication { application: with_role(application, role), candidate })
-        });
+        let (entries, next) = match filter.role {
+            None => {
+                let listed = self.read_page::<Entry>(&partition, page);
+                let (Listed { mut items, next }, changes) =
+                    tokio::try_join!(listed, self.list_role_changes(tenant))?;
+                for change in &changes {
+                    for entry in &mut items {
+                        entry.application.follow(change, change.changed_at);
+                    }
+                }
+                (items, next)
+            }
+            Some(role) => {
+                let (Listed { items, next }, role) = tokio::try_join!(
+                    self.read_items(&partition, page),
+                    self.find_role_in_lists(tenant, role)
+                )?;
+                let nothing = || Ok(Listed { items: Vec::new(), next: None });
+                let Some(role) = role else { return nothing() };
+                let is_closed = role.copy.is_closed;
+                match filter.state {
+                    Some(StageOrStatus::Status(ApplicationStatus::Active)) if is_closed => return nothing(),
+                    Some(StageOrStatus::Status(ApplicationStatus::Closed)) if !is_closed => return nothing(),
+                    _ => {}
+                }
+                let entries = items.into_iter().filter_map(|item| read_in_role(item, &role.copy));
+                (entries.map(|entry| entry.closed_or_reopened(role.closed_or_reopened_at)).collect(), next)
+            }
+        };
+        let candidates = self.find_people_of(tenant, entries.iter().map(|entry| entry.candidate_id)).await?;
+        let items = entries.into_iter().filter_map(|entry| entry.with_candidate(&candidates));
         Ok(Listed { items: items.collect(), next })
+    }
+
+    /// The candidates with these identifiers, without those who are no longer in lists. They may be out of date by a moment.
+    async fn find_people_of(
+        &self,
+        tenant: Tenant,
+        ids: impl Iterator<Item = Id>,
+    ) -> Result<HashMap<Id, Candidate>, StoreError> {
+        let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+        let found =
+            try_join_all(ids.chunks(MAX_BATCH).map(|batch| self.find_candidates(tenant, batch))).await?;
+        Ok(found.into_iter().flatten().map(|candidate| (candidate.id, candidate)).collect())
+    }
+
+    /// Which of these roles are closed.
+    pub(super) async fn find_closed_roles(
+        &self,
+        tenant: Tenant,
+        roles: impl Iterator<Item = Id>,
+    ) -> Result<BTreeSet<Id>, StoreError> {
+        let roles: BTreeSet<_> = roles.collect();
+        let closed_status = AttributeValue::S(RoleStatus::Closed.as_str().to_owned());
+        let mut closed = BTreeSet::new();
+        for item in self.read_many(roles.iter().map(|role| keys::role_stats(tenant, *role))).await? {
+            let id = Key::of(&item)?.id()?;
+            if item.get(ROLE_STATUS) == Some(&closed_status) {
+                closed.insert(id);
+            }
+        }
+        Ok(closed)
     }
 
     /// A page of the candidates whose application for the role is in the stage and has at least the score `least`, the
@@ -455,7 +573,7 @@ impl Store {
         let partitions = Stage::OPEN
             .map(|stage| keys::applications(tenant, Some(role), Some(StageOrStatus::Stage(stage))));
         let [applied, screening, interview, offer] =
-            partitions.each_ref().map(|partition| self.read_page::<Entry>(partition, &first));
+            partitions.each_ref().map(|partition| self.read_items(partition, &first));
         let reapplied = keys::reapplied_applicants(tenant, role);
         let reapplied = self.read_page::<Applicant>(&reapplied, &first);
         let (applied, screening, interview, offer, reapplied) =
@@ -471,16 +589,13 @@ impl Store {
         role: &Role,
         ListedBoard { stages, reapplied }: ListedBoard,
     ) -> Result<Board, StoreError> {
+        let copy = RoleCopy::of(role);
+        let stages = stages
+            .map(|items| items.into_iter().filter_map(|item| read_in_role(item, &copy)).collect::<Vec<_>>());
         let listed = stages.iter().flatten().map(|entry| entry.candidate_id);
-        let candidates: BTreeSet<_> = listed.chain(reapplied.iter().map(|applicant| applicant.id)).collect();
-        let keys: Vec<_> = candidates.iter().map(|id| keys::candidate(tenant, *id)).collect();
-        let mut found = self.read_all(&keys).await?;
-        let candidates: HashMap<Id, Candidate> =
-            take(&mut found, candidates, |id| keys::candidate(tenant, id));
-        let with_candidate = |Entry { candidate_id, application }| {
-            let candidate = candidates.get(&candidate_id)?.clone();
-            Some(CandidateApplication { application: with_role(application, Some(role)), candidate })
-        };
+        let people = listed.chain(reapplied.iter().map(|applicant| applicant.id));
+        let candidates = self.find_people_of(tenant, people).await?;
+        let with_candidate = |entry: Entry| entry.with_candidate(&candidates);
         let reapplied = reapplied.into_iter();
         let reapplied =
             reapplied.filter_map(|applicant| Some((candidates.get(&applicant.id)?.clone(), applicant)));
@@ -496,11 +611,12 @@ impl Store {
         candidate: Id,
         page: &Paging,
     ) -> Result<Listed<CandidateApplication>, StoreError> {
-        let Some(record) = self.find_candidate(tenant, candidate).await?.and_then(MaybeErased::present)
-        else {
+        let (record, changes) =
+            tokio::try_join!(self.find_candidate(tenant, candidate), self.list_role_changes(tenant))?;
+        let Some(record) = record.and_then(MaybeErased::present) else {
             return Ok(Listed { items: Vec::new(), next: None });
         };
-        let CandidateRecord { candidate, applications, .. } = record;
+        let CandidateRecord { candidate, applications, .. } = record.with_roles(&changes);
         let position = |application: &Application| keys::padded(application.id);
         let before = |application: &Application| {
             page.before.as_ref().is_none_or(|before| position(application) < *before)
@@ -510,26 +626,11 @@ impl Store {
         let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         let has_more = left.len() > limit;
         left.truncate(limit);
-        let roles = self.find_roles(tenant, left.iter().map(|application| application.role.id)).await?;
         let next = left.last().filter(|_| has_more).map(position);
-        let items = left.into_iter().map(|application| CandidateApplication {
-            application: with_role(application.clone(), roles.get(&application.role.id)),
-            candidate: candidate.clone(),
-        });
+        let items = left
+            .into_iter()
+            .map(|application| CandidateApplication { application, candidate: candidate.clone() });
         Ok(Listed { items: items.collect(), next })
-    }
-
-    /// A page of the candidates who have applied for a role, each with the version of the application's copy of the role.
-    pub async fn list_role_copies(
-        &self,
-        tenant: Tenant,
-        role: Id,
-        page: &Paging,
-    ) -> Result<Listed<(Id, u64)>, StoreError> {
-        let partition = keys::applications(tenant, Some(role), None);
-        let Listed { items, next }: Listed<Entry> = self.read_page(&partition, page).await?;
-        let copies = items.into_iter().map(|entry| (entry.candidate_id, entry.application.role.version));
-        Ok(Listed { items: copies.collect(), next })
     }
 }
 
@@ -541,12 +642,4 @@ fn take<T: DeserializeOwned>(
 ) -> HashMap<Id, T> {
     let taken = ids.into_iter().filter_map(|id| Some((id, key(id).take_from(items)?)));
     taken.filter_map(|(id, item)| Some((id, item::read_listed(item)?))).collect()
-}
-
-/// Updates the copy of the role.
-fn with_role(application: Application, role: Option<&Role>) -> Application {
-    match role {
-        Some(role) => Application { role: RoleCopy::of(role), ..application },
-        None => application,
-    }
 }

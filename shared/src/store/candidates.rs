@@ -13,8 +13,8 @@ use super::tasks::Task;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email, Role, Screen,
-    Stage, TaskKind, Tenant, Touchpoint,
+    ApplicationStatus, AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email,
+    Role, Screen, Stage, TaskKind, Tenant, Touchpoint,
 };
 
 /// Everything about one candidate.
@@ -90,12 +90,7 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (old, new) = (&before.candidate, &after.candidate);
         self.candidate = Some(new.id);
-        let item = |record| item::write(record, keys::candidate_record(self.tenant, new.id), None);
-        self.replace(&item(before)?, &item(after)?)?;
-        self.record(recording::candidate_changes(Some(before), after));
-        if old != new {
-            self.put(list_item(self.tenant, new)?)?;
-        }
+        self.replace_record(before, after)?;
         if old.profile.email.normalized() != new.profile.email.normalized() {
             let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
             self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
@@ -105,9 +100,7 @@ impl Transaction {
         self.replace_index(Some(before), Some(after))?;
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
         self.replace_applications(new.id, &before.applications, &after.applications)?;
-        if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
-            self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?)?;
-        }
+        self.put_cancellation_task(before, after)?;
         let hold = match (&before.legal_hold, &after.legal_hold) {
             (Some(_), None) => Some(AuditAction::LegalHoldLifted),
             (before, Some(hold)) if before.as_ref() != Some(hold) => Some(AuditAction::LegalHoldSet),
@@ -127,6 +120,33 @@ impl Transaction {
         self.insert_touchpoints(after, history)
     }
 
+    /// Replaces a candidate's record and the candidate in lists.
+    pub(super) fn replace_record(
+        &mut self,
+        before: &CandidateRecord,
+        after: &CandidateRecord,
+    ) -> Result<(), StoreError> {
+        let (old, new) = (&before.candidate, &after.candidate);
+        let item = |record| item::write(record, keys::candidate_record(self.tenant, new.id), None);
+        self.replace(&item(before)?, &item(after)?)?;
+        self.record(recording::candidate_changes(Some(before), after));
+        if old == new { Ok(()) } else { self.put(list_item(self.tenant, new)?) }
+    }
+
+    /// Adds the task that cancels voice screens if a change marks any.
+    pub(super) fn put_cancellation_task(
+        &mut self,
+        before: &CandidateRecord,
+        after: &CandidateRecord,
+    ) -> Result<(), StoreError> {
+        if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
+            let candidate = &after.candidate;
+            let task = Task::new(self.tenant, TaskKind::Cancellation, candidate.id, candidate.updated_at);
+            self.put(task.item()?)?;
+        }
+        Ok(())
+    }
+
     /// Inserts a consent of a candidate. The same transaction writes the candidate.
     pub fn insert_consent(&mut self, candidate: Id, consent: &Consent) -> Result<(), StoreError> {
         self.insert(item::write(consent, keys::consent(self.tenant, candidate, consent.id), None)?);
@@ -138,7 +158,7 @@ impl Transaction {
         self.require(keys::candidate_record(self.tenant, record.candidate.id), record.version);
     }
 
-    fn insert_touchpoints(
+    pub(super) fn insert_touchpoints(
         &mut self,
         record: &CandidateRecord,
         history: &[Touchpoint],
@@ -204,8 +224,8 @@ impl Store {
         Ok((record, role))
     }
 
-    /// Everything about the candidate. With `newest`, the history has at most this number of touchpoints, and the others
-    /// are not read.
+    /// Everything about the candidate, with the current state of the roles. With `newest`, the history has at most this number
+    /// of touchpoints, and the others are not read.
     pub async fn find_candidate_page(
         &self,
         tenant: Tenant,
@@ -217,7 +237,9 @@ impl Store {
             None => keys::candidate_page(tenant, id),
             Some(_) => keys::candidate_screens_and_record(tenant, id),
         };
-        for (range, item) in self.read_partition(&partition, MAX_PAGES).await? {
+        let (items, changes) =
+            tokio::try_join!(self.read_partition(&partition, MAX_PAGES), self.list_role_changes(tenant))?;
+        for (range, item) in items {
             if range.starts_with(keys::HISTORY) {
                 let read = item::read_listed::<Touchpoints>(item);
                 touchpoints.extend(read.into_iter().flat_map(Touchpoints::newest_first));
@@ -237,6 +259,7 @@ impl Store {
             let page = Paging { limit, before: Some(keys::history_after(record.version)) };
             touchpoints = self.list_touchpoints(tenant, id, &page).await?.items;
         }
+        let record = record.with_roles(&changes);
         Ok(Some(MaybeErased::Present(CandidatePage { record, screens, touchpoints })))
     }
 
@@ -296,30 +319,37 @@ impl Store {
     }
 
     /// A page of the tenant's candidates, newest first: all, those with an application for the role, those in the stage,
-    /// or those whose application for the role is in the stage. With a role, each candidate comes with that application.
+    /// or those whose application for the role is in the stage. With a role, each candidate comes with that application and
+    /// its status.
     pub async fn list_candidates(
         &self,
         tenant: Tenant,
         role: Option<Id>,
         stage: Option<Stage>,
         page: &Paging,
-    ) -> Result<Listed<(Candidate, Option<Applicant>)>, StoreError> {
+    ) -> Result<Listed<(Candidate, Option<(Applicant, ApplicationStatus)>)>, StoreError> {
         let partition = keys::candidates(tenant, role, stage);
-        if role.is_none() {
+        let Some(role) = role else {
             let Listed { items, next } = self.read_page(&partition, page).await?;
             return Ok(Listed {
                 items: items.into_iter().map(|candidate| (candidate, None)).collect(),
                 next,
             });
-        }
-        let applicants: Listed<Applicant> = self.read_page(&partition, page).await?;
+        };
+        let (applicants, role) = tokio::try_join!(
+            self.read_page::<Applicant>(&partition, page),
+            self.find_role_in_lists(tenant, role)
+        )?;
+        let is_closed = role.is_some_and(|role| role.copy.is_closed);
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
         let mut candidates = HashMap::new();
         if !applicants.items.is_empty() {
             candidates = by_id(self.read_many(keys).await?);
         }
-        let items = applicants.items.into_iter();
-        let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, Some(applicant))));
+        let items = applicants.items.into_iter().filter_map(|applicant| {
+            let status = ApplicationStatus::of(applicant.stage, is_closed);
+            Some((candidates.remove(&applicant.id)?, Some((applicant, status))))
+        });
         Ok(Listed { items: items.collect(), next: applicants.next })
     }
 }

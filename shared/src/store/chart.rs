@@ -43,6 +43,8 @@ macro_rules! rows {
                 of Tenant, leads to Role;
             /// role's counters
             role_stats: role_stats, "{tenant}#ROLE_STATS"(tenant: Tenant), "{role:016}"(role: Id), of Tenant;
+            /// change of a role that the copies in applications do not have yet
+            role_change: RoleChange, "{tenant}#ROLE_CHANGE"(tenant: Tenant) as role_changes, "{role:016}"(role: Id), of Tenant;
             /// shard of the counters of stages of all roles
             stage_counters: counters, "{tenant}#HIRING_STATS"(tenant: Tenant), "~STAGES#{shard}"(shard: u64), of Tenant;
             /// people who were added in a week, which begins on a Monday, with a source
@@ -100,7 +102,7 @@ macro_rules! rows {
                 filter "{tenant}#APPLICATION#{state}"(tenant: Tenant, state: &str) as application_filter,
                 status_filter "{tenant}#APPLICATION#{status}", of Tenant;
             /// application in a role's lists
-            role_application: Entry, "{tenant}#ROLE_APPLICATION#{role:016}"(tenant: Tenant, role: Id) as role_applications,
+            role_application: role_entry, "{tenant}#ROLE_APPLICATION#{role:016}"(tenant: Tenant, role: Id) as role_applications,
                 "{id:016}"(id: Id),
                 filter "{tenant}#ROLE_APPLICATION#{role:016}#{state}"(tenant: Tenant, role: Id, state: &str) as role_application_filter,
                 status_filter "{tenant}#ROLE_APPLICATION#{role:016}#{status}", of Role;

@@ -6,7 +6,6 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
-use super::applications::now;
 use super::candidates::Touchpoints;
 use super::deletion::Deletion;
 use super::finding::Reference;
@@ -14,9 +13,9 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::list::Range;
 use super::maybe_erased::is_erased;
+use super::receipts::Receipt;
 use super::screens::call_task;
 use super::tasks::Task;
-use super::receipts::Receipt;
 use super::{CommitError, Owner, ReceiptSlot, Store, StoreError, Transaction, item, recording};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
@@ -82,6 +81,8 @@ const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
 /// The number of applications that one transaction removes, with at most six actions each beside one for the tenant's
 /// counters.
 const APPLICATIONS: usize = 16;
+/// How often roles may be closed or reopened while an erasure removes applications.
+const MAX_CONFLICTS: u32 = 5;
 /// The number of traces that one transaction removes, with two actions each.
 const TRACES: usize = 40;
 
@@ -263,10 +264,13 @@ impl Store {
         erased: ErasedCandidate,
     ) -> Result<ErasedCandidate, CommitError> {
         let mut erased = erased;
+        let mut conflicts = 0;
         while !erased.applications.is_empty() {
             let mut transaction = Transaction::new(tenant);
             let mut left = erased.applications.clone();
-            for application in left.drain(..left.len().min(APPLICATIONS)) {
+            let removed = left.drain(..left.len().min(APPLICATIONS)).collect::<Vec<_>>();
+            let closed = self.find_closed_roles(tenant, removed.iter().map(|one| one.role_id)).await?;
+            for application in removed {
                 let (id, role, stage) = (application.id, application.role_id, application.stage);
                 transaction.delete(keys::application(tenant, id));
                 transaction.delete(keys::role_application(tenant, role, id));
@@ -277,14 +281,16 @@ impl Store {
                 if application.reapplied {
                     transaction.delete(keys::reapplied_applicant(tenant, role, id));
                 }
-                transaction.add(keys::role_stats(tenant, role), vec![(now(stage), -1)]);
-                transaction.uncount_application(erased.erasure.id, &application);
+                transaction.uncount_application(erased.erasure.id, &application, closed.contains(&role));
             }
             let version = erased.version + 1;
             let after = ErasedCandidate { applications: left, version, ..erased.clone() };
             transaction.replace_erased(&erased, &after)?;
-            self.commit(transaction).await?;
-            erased = after;
+            match self.commit(transaction).await {
+                Ok(()) => erased = after,
+                Err(CommitError::RoleChanged) if conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(error) => return Err(error),
+            }
         }
         Ok(erased)
     }

@@ -77,13 +77,7 @@ impl Store {
             Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
             None => return Ok(None),
         };
-        let roles = record.applications.iter().map(|application| application.role.id);
-        let roles = self.find_roles(tenant, roles).await?;
-        let at = record.candidate.updated_at;
-        let record = match record.clone().follow(roles.values(), at) {
-            Some(followed) => followed.record,
-            None => record,
-        };
+        let record = record.with_roles(&self.list_role_changes(tenant).await?);
         let screens =
             take::<Screen>(&mut found, "candidate_screen")?.iter().map(|screen| screen.id).collect();
         let screens = self.find_screen_data(tenant, screens, max_bytes).await;

@@ -6,18 +6,17 @@
 
 use std::collections::BTreeMap;
 
+use super::applications::SCREENED;
 use super::item::number;
 use super::keys::{CandidateGroup, EXPIRES_AT, Key, SK};
 use super::list::Range;
 use super::{CommitError, Item, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
-    Candidate, CaseFolded, Day, ErasedApplication, HiringStats, STAGE_SHARDS, Source, Stage, StageCount,
-    StayLength, Tenant,
+    Candidate, CaseFolded, Day, HiringStats, RoleStats, STAGE_SHARDS, Source, Stage, StageCount, StayLength,
+    Tenant,
 };
 
-/// The attribute with the number of screened applications that wait.
-const SCREENED: &str = "screened";
 /// The attribute with the number of people.
 const PEOPLE: &str = "people";
 /// The number of weeks after which the counters of a week are deleted. The overview shows fewer.
@@ -27,20 +26,24 @@ const SECONDS_PER_WEEK: i64 = 7 * 24 * 60 * 60;
 const NO_SOURCE: &str = "";
 
 impl Transaction {
-    /// Counts the change of an application of a candidate.
-    pub(super) fn count_stages(&mut self, candidate: Id, counts: &[StageCount]) {
-        let counts: Vec<_> = counts.iter().copied().filter_map(counter).collect();
+    /// Counts the change of an application of a candidate. The applications of closed roles are not active.
+    pub(super) fn count_stages(&mut self, candidate: Id, counts: &[StageCount], is_closed: bool) {
+        let counts: Vec<_> = counts.iter().filter_map(|count| counter(*count, is_closed)).collect();
         if !counts.is_empty() {
             self.count(stage_counters(self.tenant, candidate), counts);
         }
     }
 
-    /// No longer counts an application of an erased candidate as active.
-    pub(super) fn uncount_application(&mut self, candidate: Id, application: &ErasedApplication) {
-        let active = application.active.then_some(StageCount::Active(application.stage, -1));
-        let screened = application.screened.then_some(StageCount::Screened(-1));
-        let counts: Vec<_> = active.into_iter().chain(screened).collect();
-        self.count_stages(candidate, &counts);
+    /// No longer counts the active applications of a role that is closed (-1), or counts them again (1).
+    pub(super) fn count_role(&mut self, role: Id, stats: &RoleStats, sign: i64) {
+        let signed = |count: u64| sign * i64::try_from(count).unwrap_or(i64::MAX);
+        let stages = Stage::OPEN.into_iter();
+        let stages = stages.map(|stage| (active(stage), signed(stats.stages[stage.rank()].now)));
+        let mut counts: Vec<_> = stages.chain([(SCREENED.to_owned(), signed(stats.screened))]).collect();
+        counts.retain(|(_, by)| *by != 0);
+        if !counts.is_empty() {
+            self.count(stage_counters(self.tenant, role), counts);
+        }
     }
 
     /// Counts a new person in the week and under the source in which the person was added.
@@ -72,16 +75,16 @@ impl Transaction {
     }
 }
 
-fn stage_counters(tenant: Tenant, candidate: Id) -> Key {
-    keys::stage_counters(tenant, candidate.get() % STAGE_SHARDS)
+/// The shard for the changes of a candidate's applications, or of a role.
+fn stage_counters(tenant: Tenant, id: Id) -> Key {
+    keys::stage_counters(tenant, id.get() % STAGE_SHARDS)
 }
 
-/// The attribute of a counter, and the number to add; `None` for a count that only roles have.
-fn counter(count: StageCount) -> Option<(String, i64)> {
+/// The attribute of a counter, and the number to add; `None` for a count that only roles have, and for what is not active.
+fn counter(count: StageCount, is_closed: bool) -> Option<(String, i64)> {
     match count {
-        StageCount::Now(..) => None,
-        StageCount::Active(stage, by) => Some((active(stage), by)),
-        StageCount::Screened(by) => Some((SCREENED.to_owned(), by)),
+        StageCount::Now(stage, by) => (!stage.is_end() && !is_closed).then(|| (active(stage), by)),
+        StageCount::Screened(by) => (!is_closed).then(|| (SCREENED.to_owned(), by)),
         StageCount::Ever(stage) => Some((ever(stage), 1)),
         StageCount::Stay(stage, days) => Some((stays(stage, StayLength::of(days)), 1)),
     }
@@ -107,16 +110,25 @@ impl Store {
         // Stages come first, then the newest weeks. What does not fit into the first MB is from the oldest weeks.
         let (items, _) = self.query(&partition, u32::MAX, Range::Before(None)).await?;
         let mut stats = HiringStats::default();
+        // A shard can be negative: that of a role that was closed.
+        let (mut waiting, mut screened) = ([0_i64; Stage::OPEN.len()], 0_i64);
         for item in items {
             let range = item.get(SK).and_then(|range| range.as_s().ok()).cloned().unwrap_or_default();
-            match keys::read_new_people(&range) {
-                Some((monday, source)) => {
-                    let sources: &mut BTreeMap<_, u64> = stats.weeks.entry(monday).or_default();
-                    *sources.entry(source.to_owned()).or_default() += item::count(&item, PEOPLE);
-                }
-                None => add_shard(&mut stats, &item),
+            if let Some((monday, source)) = keys::read_new_people(&range) {
+                let sources: &mut BTreeMap<_, u64> = stats.weeks.entry(monday).or_default();
+                *sources.entry(source.to_owned()).or_default() += item::count(&item, PEOPLE);
+                continue;
             }
+            for (stage, sum) in Stage::OPEN.into_iter().zip(&mut waiting) {
+                *sum += signed_count(&item, &active(stage));
+            }
+            screened += signed_count(&item, SCREENED);
+            add_shard(&mut stats, &item);
         }
+        for (stage, sum) in Stage::OPEN.into_iter().zip(waiting) {
+            stats.stages[stage.rank()].active = u64::try_from(sum).unwrap_or(0);
+        }
+        stats.screened = u64::try_from(screened).unwrap_or(0);
         Ok(stats)
     }
 
@@ -143,10 +155,13 @@ impl Store {
     }
 }
 
+/// An attribute's whole number, which may be negative, or 0 without the attribute.
+fn signed_count(item: &Item, name: &str) -> i64 {
+    item.get(name).and_then(|value| value.as_n().ok()).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
 fn add_shard(stats: &mut HiringStats, shard: &Item) {
-    stats.screened += item::count(shard, SCREENED);
     for (stage, totals) in Stage::ALL.into_iter().zip(&mut stats.stages) {
-        totals.active += item::count(shard, &active(stage));
         totals.ever += item::count(shard, &ever(stage));
         for length in StayLength::ALL {
             let count = item::count(shard, &stays(stage, length));

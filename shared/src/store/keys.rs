@@ -45,6 +45,8 @@ pub(super) const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
+/// The state of a role's applications in open stages, which are active or closed with the role.
+pub(super) const OPEN: &str = "open";
 /// The filter of all items in quarantine.
 pub(super) const QUARANTINE: &str = "QUARANTINE";
 /// The prefix of the range keys of the counters of new people.
@@ -174,9 +176,16 @@ pub(super) fn applications(tenant: Tenant, role: Option<Id>, state: Option<Stage
         (Some(StageOrStatus::Stage(stage)), _) => {
             Partition::Filtered(applications_in(tenant, role, stage.as_str()))
         }
-        (Some(StageOrStatus::Status(status)), _) => {
-            Partition::ByStatus(applications_in(tenant, role, status.as_str()))
+        (Some(StageOrStatus::Status(ApplicationStatus::Rejected)), _) => {
+            Partition::Filtered(applications_in(tenant, role, Stage::Rejected.as_str()))
         }
+        (Some(StageOrStatus::Status(ApplicationStatus::Hired)), _) => {
+            Partition::Filtered(applications_in(tenant, role, Stage::Hired.as_str()))
+        }
+        (Some(StageOrStatus::Status(status)), None) => {
+            Partition::ByStatus(applications_in(tenant, None, status.as_str()))
+        }
+        (Some(StageOrStatus::Status(_)), Some(_)) => Partition::ByStatus(applications_in(tenant, role, OPEN)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 
 use super::api_keys::ApiKey;
-use super::applications::{Applicant, Entry, ScoredApplicant};
+use super::applications::{Applicant, Entry, ScoredApplicant, check_role_entry};
 use super::candidates::Touchpoints;
 use super::channels::CallSetting;
 use super::chart::{Kind, Owner, rows};
@@ -23,12 +23,13 @@ use super::organizations::{Profile, Registered};
 use super::partition::{Key, Partition};
 use super::passkeys::Ceremony;
 use super::privacy::Privacy;
+use super::receipts::Receipt;
 use super::recording::OutboxEntry;
 use super::retention::DuePerson;
+use super::role_changes::RoleChange;
 use super::roles::read_stats;
 use super::suspects::SuspectUpload;
 use super::tasks::Task;
-use super::receipts::Receipt;
 use super::unreadable::Quarantined;
 use super::uploads::Upload;
 use super::usage::UsageDay;
@@ -89,6 +90,9 @@ macro_rules! reader {
     };
     (candidate_record) => {
         |item| read_record(item).map(drop)
+    };
+    (role_entry) => {
+        |item| check_role_entry(item)
     };
     ($type:ident) => {
         read::<$type>

@@ -40,13 +40,23 @@ pub struct Listed<T> {
 }
 
 impl Store {
-    /// Reads one page, without the items that cannot be read. DynamoDB returns at most 1 MB per call, so a page of very
-    /// large items takes two calls. Such a page may still have fewer items than its limit, but then it has a `next`.
+    /// Reads one page, without the items that cannot be read.
     pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
         partition: &Partition,
         page: &Paging,
     ) -> Result<Listed<T>, StoreError> {
+        let Listed { items, next } = self.read_items(partition, page).await?;
+        Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next })
+    }
+
+    /// Reads one page. DynamoDB returns at most 1 MB per call, so a page of very
+    /// large items takes two calls. Such a page may still have fewer items than its limit, but then it has a `next`.
+    pub(super) async fn read_items(
+        &self,
+        partition: &Partition,
+        page: &Paging,
+    ) -> Result<Listed<Item>, StoreError> {
         let mut items: Vec<Item> = Vec::new();
         let mut before = page.before.clone();
         for _ in 0..2 {
@@ -61,7 +71,7 @@ impl Store {
                 break;
             }
         }
-        Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next: before })
+        Ok(Listed { items, next: before })
     }
 
     /// Reads a partition backwards and returns each item with its range key. Stops after `pages` pages of 1 MB.

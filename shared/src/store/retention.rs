@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recording::Recorded;
 use super::tasks::Task;
-use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
@@ -76,11 +76,17 @@ impl Transaction {
         if let Some(old) = old.filter(|old| new.as_ref() != Some(old)) {
             self.delete(old);
         }
-        if let (Some(start), Some(key)) = (after, new) {
-            self.put(item::write(&DuePerson { id, start }, key, None)?)?;
+        if let Some(start) = after {
+            self.put(start_item(self.tenant, id, start)?)?;
         }
         Ok(())
     }
+}
+
+/// The item of a person in the list of retention periods.
+pub(super) fn start_item(tenant: Tenant, id: Id, start: RetentionStart) -> Result<Item, StoreError> {
+    let key = keys::retention_start(tenant, start.ever_hired, start.since, id);
+    item::write(&DuePerson { id, start }, key, None)
 }
 
 impl Store {

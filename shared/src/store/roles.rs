@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use serde::{Deserialize, Serialize};
 
-use super::applications::{ever, now, stays};
+use super::applications::{SCREENED, ever, now, stays};
 use super::changes::Changes;
 use super::item::number;
-use super::keys::{ROLE_STATUS, ROLE_VERSION};
 use super::tasks::Task;
 use super::transaction::RoleCondition;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys, recording};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Stage, StageCount, StageStats,
-    TaskKind, Tenant,
+    Opening, Posting, Role, RoleAndPosting, RoleCopy, RoleStats, RoleStatus, Slug, Stage, StageCount,
+    StageStats, TaskKind, Tenant, Title,
 };
+
+/// The attribute of a role's counters with the time when the role was last closed or reopened.
+const CLOSED_OR_REOPENED_AT: &str = "closed_or_reopened_at";
 
 impl Transaction {
     /// Inserts a role without a posting, with its counters at 0.
@@ -23,7 +26,7 @@ impl Transaction {
         self.insert(role_item(self.tenant, role)?);
         self.record([recording::new_role(role)]);
         let mut stats = item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?;
-        stats.extend(kept_of(role));
+        stats.extend(Kept::of(role).attributes()?);
         self.insert(stats);
         Ok(())
     }
@@ -72,8 +75,7 @@ impl Transaction {
         } else {
             self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
             self.record(recording::role_changes(&before.role, &after.role));
-            self.keep_role(&before.role, &after.role);
-            self.put_role_task(&before.role, &after.role)?;
+            self.follow_role(before, &after.role)?;
         }
         match (&before.posting, &after.posting) {
             (None, None) => {}
@@ -84,18 +86,43 @@ impl Transaction {
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
     }
 
-    /// Keeps what transactions require of a role with its counters, if that changes.
-    fn keep_role(&mut self, before: &Role, after: &Role) {
-        if before.status != after.status || before.content.title != after.content.title {
-            let changes = Changes::to_attributes(kept_of(after));
-            self.change_existing(keys::role_stats(self.tenant, after.id), changes);
-        }
-    }
-
-    /// Adds a task that updates the applications' copies of the role, if they depend on the change.
-    fn put_role_task(&mut self, before: &Role, after: &Role) -> Result<(), StoreError> {
+    /// Writes what follows from a change of a role's status or title: what its counters keep of it, and if copies in
+    /// applications depend on the change, the change and the task that updates them. If the role is closed or reopened, the
+    /// counters of all roles lose or get its active applications, whose numbers must not change before the commit.
+    fn follow_role(&mut self, before: &RoleAndPosting, after: &Role) -> Result<(), StoreError> {
         let is_closed = |role: &Role| role.status == RoleStatus::Closed;
-        if is_closed(before) != is_closed(after) || before.content.title != after.content.title {
+        let (old, was_closed, is_closed) = (&before.role, is_closed(&before.role), is_closed(after));
+        let is_renamed = old.content.title != after.content.title;
+        if old.status == after.status && !is_renamed {
+            return Ok(());
+        }
+        let mut kept = Kept { closed_or_reopened_at: after.updated_at, ..Kept::of(after) }.attributes()?;
+        let mut conditions = vec!["attribute_exists(pk)".to_owned()];
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        if was_closed == is_closed {
+            kept.remove(CLOSED_OR_REOPENED_AT);
+        } else {
+            let missing = || StoreError::Internal("a role is closed without its counters".to_owned());
+            let stats = before.stats.as_ref().ok_or_else(missing)?;
+            for ((name, value), (attribute, count)) in COUNTS.into_iter().zip(waiting(stats)) {
+                let absent =
+                    if count == 0 { format!("attribute_not_exists({name}) OR ") } else { String::new() };
+                conditions.push(format!("({absent}{name} = {value})"));
+                names.push((name, attribute));
+                values.push((value, number(i128::from(count))));
+            }
+            self.count_role(after.id, stats, if is_closed { -1 } else { 1 });
+        }
+        let changes = Changes::to_attributes(kept);
+        self.change_if_stored(
+            keys::role_stats(self.tenant, after.id),
+            changes,
+            conditions.join(" AND "),
+            names,
+            values,
+        );
+        if was_closed != is_closed || is_renamed {
+            self.put_role_change(after)?;
             self.put(Task::new(self.tenant, TaskKind::Role, after.id, after.updated_at).item()?)?;
         }
         Ok(())
@@ -114,9 +141,62 @@ impl Transaction {
 }
 
 /// What the item with a role's counters keeps of the role.
-pub(super) fn kept_of(role: &Role) -> [(String, AttributeValue); 2] {
-    let status = AttributeValue::S(role.status.as_str().to_owned());
-    [(ROLE_STATUS.to_owned(), status), (ROLE_VERSION.to_owned(), number(role.version))]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The status.
+    role_status: RoleStatus,
+    /// The title.
+    role_title: Title,
+    /// The version that last changed the status or the title.
+    role_version: u64,
+    /// When the role was last closed or reopened; at first, when it was created.
+    closed_or_reopened_at: Timestamp,
+}
+
+/// What the lists of a role's applications show of the role.
+pub(super) struct RoleInLists {
+    /// What applications copy.
+    pub(super) copy: RoleCopy,
+    /// When the role was last closed or reopened.
+    pub(super) closed_or_reopened_at: Timestamp,
+}
+
+impl Kept {
+    pub(super) fn of(role: &Role) -> Self {
+        Self {
+            role_status: role.status,
+            role_title: role.content.title.clone(),
+            role_version: role.version,
+            closed_or_reopened_at: if role.status == RoleStatus::Closed {
+                role.updated_at
+            } else {
+                role.created_at
+            },
+        }
+    }
+
+    pub(super) fn attributes(&self) -> Result<Item, StoreError> {
+        serde_dynamo::to_item(self)
+            .map_err(|error| StoreError::Internal(format!("an item cannot be written: {error}")))
+    }
+
+    /// Whether this can be kept of a role.
+    pub(super) fn is_of(&self, role: &Role) -> bool {
+        self.role_status == role.status
+            && self.role_title == role.content.title
+            && (1..=role.version).contains(&self.role_version)
+    }
+}
+
+/// The placeholders of the numbers of a role's waiting applications in a condition.
+const COUNTS: [(&str, &str); 5] =
+    [("#c0", ":c0"), ("#c1", ":c1"), ("#c2", ":c2"), ("#c3", ":c3"), ("#c4", ":c4")];
+
+/// The numbers of a role that also count in those of all roles while the role is not closed, by their attributes.
+fn waiting(stats: &RoleStats) -> [(String, u64); 5] {
+    let [applied, screening, interview, offer] =
+        Stage::OPEN.map(|stage| (now(stage), stats.stages[stage.rank()].now));
+    [applied, screening, interview, offer, (SCREENED.to_owned(), stats.screened)]
 }
 
 pub(super) fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
@@ -141,18 +221,20 @@ impl Store {
         self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The role and its posting, if the tenant has the role. If one of them changes between the two reads, a later
-    /// replacement fails, because it requires the versions of both.
+    /// The role with its posting and its counters, if the tenant has the role. If one of them changes between the reads, a later
+    /// replacement fails, because it requires the versions of both, and of the counters what it depends on.
     pub async fn find_role_and_posting(
         &self,
         tenant: Tenant,
         id: Id,
     ) -> Result<Option<RoleAndPosting>, StoreError> {
         let (role, posting) = (keys::role(tenant, id), keys::role_posting(tenant, id));
-        let mut items = self.read_many([role.clone(), posting.clone()]).await?;
+        let stats = keys::role_stats(tenant, id);
+        let mut items = self.read_many([role.clone(), posting.clone(), stats.clone()]).await?;
         let Some(role) = role.take_from(&mut items) else { return Ok(None) };
         let posting = posting.take_from(&mut items).map(item::read).transpose()?;
-        Ok(Some(RoleAndPosting { role: item::read(role)?, posting }))
+        let stats = stats.take_from(&mut items).map(read_stats).transpose()?;
+        Ok(Some(RoleAndPosting { role: item::read(role)?, posting, stats }))
     }
 
     /// The role and its counters, if the tenant has the role.
@@ -166,6 +248,19 @@ impl Store {
         let Some(role) = role.take_from(&mut items) else { return Ok(None) };
         let stats = stats.take_from(&mut items).map(read_stats).transpose()?.unwrap_or_default();
         Ok(Some((item::read(role)?, stats)))
+    }
+
+    /// What lists of a role's applications show of the role, if the tenant has it.
+    pub(super) async fn find_role_in_lists(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<RoleInLists>, StoreError> {
+        let Some(stats) = self.read(keys::role_stats(tenant, id)).await? else { return Ok(None) };
+        let Kept { role_status, role_title, role_version, closed_or_reopened_at } = item::read(stats)?;
+        let is_closed = role_status == RoleStatus::Closed;
+        let copy = RoleCopy { id, title: role_title, is_closed, version: role_version };
+        Ok(Some(RoleInLists { copy, closed_or_reopened_at }))
     }
 
     /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have, and counters

@@ -325,6 +325,19 @@ impl Transaction {
         self.plain(Effect::Change(key, changes), Guard::Unchanged, "attribute_exists(pk)");
     }
 
+    /// Changes an item whose stored form must satisfy `condition`.
+    pub(super) fn change_if_stored(
+        &mut self,
+        key: Key,
+        changes: Changes,
+        condition: String,
+        names: Vec<(&'static str, String)>,
+        values: Vec<(&'static str, AttributeValue)>,
+    ) {
+        let (effect, condition) = (Effect::Change(key, changes), condition.into());
+        self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
+    }
+
     /// Deletes an item, which must exist.
     pub(super) fn delete_existing(&mut self, key: Key) {
         self.plain(Effect::Delete(key), Guard::Unchanged, "attribute_exists(pk)");

@@ -3,13 +3,15 @@
 //! Copies are compared with what a new record would write, so the rules for them are in one place. A repair requires that
 //! the record has not changed since it was read, so it can run while the service is in use, and can be repeated.
 
-use super::applications::now;
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::applications::{SCREENED, now};
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
 use super::maybe_erased::{MaybeErased, read_record};
-use super::roles::kept_of;
+use super::roles::Kept;
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Opening, Posting, Role, ScreenRecord, Stage, Tenant};
@@ -227,11 +229,18 @@ impl Check<'_> {
         let is_application =
             |item: &&Item| self.store.kind_of(item).is_ok_and(|kind| kind.name == "role_application");
         let applications: Vec<_> = items.iter().filter(is_application).collect();
-        for stage in Stage::ALL {
-            let is_in = |item: &&&Item| {
-                item.get("stage").and_then(|text| text.as_s().ok()).is_some_and(|text| text == stage.as_str())
-            };
-            let (name, counted) = (now(stage), applications.iter().filter(is_in).count());
+        let is_in = |item: &Item, stage: Stage| {
+            item.get("stage").and_then(|text| text.as_s().ok()).is_some_and(|text| text == stage.as_str())
+        };
+        let stages = Stage::ALL.map(|stage| {
+            let counted = applications.iter().filter(|item| is_in(item, stage)).count();
+            (now(stage), counted)
+        });
+        let is_screened = |item: &&&Item| {
+            is_in(item, Stage::Screening) && item.get(SCREENED) == Some(&AttributeValue::Bool(true))
+        };
+        let screened = (SCREENED.to_owned(), applications.iter().filter(is_screened).count());
+        for (name, counted) in stages.into_iter().chain([screened]) {
             let known = item::count(stored, &name);
             if known == counted as u64 {
                 continue;
@@ -256,20 +265,20 @@ impl Check<'_> {
 
     /// Checks what the item with a role's counters keeps of the role.
     async fn kept_with_counters(&mut self, role: &Role, key: Key, stats: &Item) -> Result<(), StoreError> {
-        let [(status, expected), (version, newest)] = kept_of(role);
-        let kept = item::count(stats, &version);
-        if stats.get(&status) == Some(&expected) && (1..=role.version).contains(&kept) {
+        // An item that cannot be read is found already.
+        let kept: Option<Kept> = serde_dynamo::from_item(stats.clone()).ok();
+        if kept.is_some_and(|kept| kept.is_of(role)) {
             return Ok(());
         }
         let mut repaired = false;
         if self.rebuilds {
             let mut transaction = Transaction::new(self.tenant);
             transaction.require_role(role);
-            let kept = Changes::to_attributes([(status, expected), (version, newest)]);
-            transaction.change_existing(key.clone(), kept);
+            let kept = Kept::of(role).attributes()?;
+            transaction.change_existing(key.clone(), Changes::to_attributes(kept));
             repaired = Box::pin(self.store.attempt(transaction)).await?;
         }
-        self.found(key, "the status or the version of the role is not that of the role".to_owned(), repaired);
+        self.found(key, "what it keeps of the role is not that of the role".to_owned(), repaired);
         Ok(())
     }
 

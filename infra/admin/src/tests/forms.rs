@@ -40,7 +40,9 @@ async fn table() -> (TestApi, u64) {
     transaction.narrow_grant(&app, admin.now).unwrap();
     Box::pin(api.store().commit(transaction)).await.unwrap();
     Box::pin(api.run_feed()).await;
-    Box::pin(api.post("/api/v1/roles", json!({ "title": "Not in the feed yet" }))).await.expect(201);
+    let role = json!({ "title": "Not in the feed yet" });
+    let role = Box::pin(api.post("/api/v1/roles", role)).await.expect(201).number("/id");
+    Box::pin(api.delete(&format!("/api/v1/roles/{role}"))).await.expect(200);
     let mut items: Items = Box::pin(api.stored_items()).await;
     let client = items.values().find(|item| kind(item).name == "client").unwrap();
     let client = Box::pin(api.store().find_client(client["id"].as_s().unwrap())).await.unwrap().unwrap();

@@ -1,0 +1,216 @@
+//! Changes of roles that the copies in applications do not have yet.
+//!
+//! Whoever shows applications reads these few items, too, and lays them over the copies. A task brings the copies up to date,
+//! from the newest application to the oldest, and then deletes the item. Only the record of a candidate and what must agree
+//! with it are written in transactions, many people in each. The rest is written afterwards, and again by a run that follows
+//! one that was killed.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::{Deserialize, Serialize};
+
+use super::changes::Changes;
+use super::item::number;
+use super::keys::{self, Key};
+use super::maybe_erased::{MaybeErased, read_record};
+use super::tasks::Task;
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::id::Id;
+use crate::model::{Application, CandidateRecord, RetentionStart, Role, RoleState, Tenant, Touchpoint};
+
+/// The attribute with the version of a role.
+const VERSION: &str = "role_version";
+/// The attribute with how far the copies are up to date.
+const POSITION: &str = "position";
+
+/// A change of a role that the copies in applications do not have yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleChange {
+    /// The role after the change.
+    #[serde(flatten)]
+    pub state: RoleState,
+    /// The position in the list of the role's applications down to which the copies are up to date; `None` at first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
+}
+
+/// An application in a list, of which only the candidate matters.
+#[derive(Deserialize)]
+struct Applied {
+    candidate_id: Id,
+}
+
+impl Transaction {
+    /// Adds a change of a role. It replaces an earlier one, whose task then continues with this one.
+    pub(super) fn put_role_change(&mut self, role: &Role) -> Result<(), StoreError> {
+        let change = RoleChange { state: RoleState::of(role), position: None };
+        self.overwrite(item::write(&change, keys::role_change(self.tenant, role.id), None)?);
+        Ok(())
+    }
+
+    /// Deletes a change that all copies have, and its task. The role must not have changed again.
+    pub fn finish_role_change(&mut self, task: &Task, change: &RoleChange) {
+        let RoleState { copy, .. } = &change.state;
+        self.delete_if(
+            keys::role_change(self.tenant, copy.id),
+            "#version = :version",
+            ("#version", VERSION),
+            (":version", number(copy.version)),
+        );
+        self.delete_task(task);
+    }
+}
+
+impl Store {
+    /// The changes of roles that not all copies in applications have.
+    pub async fn list_role_changes(&self, tenant: Tenant) -> Result<Vec<RoleState>, StoreError> {
+        let items = self.read_partition(&keys::role_changes(tenant), usize::MAX).await?.into_iter();
+        let changes = items.filter_map(|(_, item)| item::read_listed::<RoleChange>(item));
+        Ok(changes.map(|change| change.state).collect())
+    }
+
+    /// The change of a role, if not all copies have it.
+    pub async fn find_role_change(&self, tenant: Tenant, role: Id) -> Result<Option<RoleChange>, StoreError> {
+        self.read(keys::role_change(tenant, role)).await?.map(item::read).transpose()
+    }
+
+    /// A page of the candidates who have applied for a role, the newest application first.
+    pub async fn list_applied(
+        &self,
+        tenant: Tenant,
+        role: Id,
+        page: &Paging,
+    ) -> Result<Listed<Id>, StoreError> {
+        let Listed { items, next } =
+            self.read_page::<Applied>(&keys::role_applications(tenant, role), page).await?;
+        Ok(Listed { items: items.into_iter().map(|applied| applied.candidate_id).collect(), next })
+    }
+
+    /// The records of up to 100 candidates, without those who were erased. They may be out of date by a moment: a write then
+    /// fails. Those that seem to be missing are read consistently.
+    pub async fn find_records(
+        &self,
+        tenant: Tenant,
+        candidates: &[Id],
+    ) -> Result<Vec<CandidateRecord>, StoreError> {
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut keys: HashMap<_, _> =
+            candidates.iter().map(|id| (*id, keys::candidate_record(tenant, *id))).collect();
+        let mut items = self.read_many_eventually(keys.values().cloned()).await?;
+        keys.retain(|_, key| !items.iter().any(|item| Key::of(item).is_ok_and(|found| found == *key)));
+        if !keys.is_empty() {
+            items.extend(self.read_many(keys.into_values()).await?);
+        }
+        // An unreadable record is reported.
+        let records = items.into_iter().filter_map(|item| read_record(item).ok());
+        Ok(records.filter_map(MaybeErased::present).collect())
+    }
+
+    /// Remembers how far the copies are up to date. Returns whether the role has not changed again.
+    pub async fn advance_role_change(
+        &self,
+        tenant: Tenant,
+        change: &RoleChange,
+        position: &str,
+    ) -> Result<bool, StoreError> {
+        let key = keys::role_change(tenant, change.state.copy.id);
+        let changes = Changes::set(POSITION, AttributeValue::S(position.to_owned()));
+        let version = number(change.state.copy.version);
+        self.update_if(key, changes, "#version = :version", ("#version", VERSION), (":version", version))
+            .await
+    }
+
+    /// Writes what a transaction that made a candidate follow a role has left: the application's list entry over all roles,
+    /// unless a later version of the record has written it, and the start of the retention period. Does nothing that was done
+    /// before.
+    pub async fn settle_application(
+        &self,
+        tenant: Tenant,
+        record: &CandidateRecord,
+        application: &Application,
+    ) -> Result<(), StoreError> {
+        let candidate = record.candidate.id;
+        let entry = super::applications::entry_item(tenant, candidate, application)?;
+        let (key, version) = (Key::of(&entry)?, number(application.role.version));
+        let condition = "attribute_exists(pk) AND #version < :version";
+        self.update_if(key, Changes::to(entry), condition, ("#version", VERSION), (":version", version))
+            .await?;
+        if let Some(start) = record.retention_start() {
+            self.put_one(super::retention::start_item(tenant, candidate, start)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a person out of the list of retention periods before a transaction makes the person follow a role that was
+    /// reopened. Whoever has no retention period any more is not erased, whatever the list says.
+    pub async fn unlist_retention_start(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        start: RetentionStart,
+    ) -> Result<(), StoreError> {
+        let key = keys::retention_start(tenant, start.ever_hired, start.since, candidate);
+        let call = self.client.delete_item().table_name(&*self.table).set_key(Some(key.attributes()));
+        self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
+        Ok(())
+    }
+
+    /// Writes an item outside of a transaction.
+    async fn put_one(&self, item: Item) -> Result<(), StoreError> {
+        let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
+        self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
+        Ok(())
+    }
+
+    /// Changes an item outside of a transaction if a condition with one name and one value holds. Returns whether it does.
+    async fn update_if(
+        &self,
+        key: Key,
+        changes: Changes,
+        condition: &str,
+        (name, attribute): (&str, &str),
+        (placeholder, value): (&str, AttributeValue),
+    ) -> Result<bool, StoreError> {
+        let call = self
+            .client
+            .update_item()
+            .table_name(&*self.table)
+            .set_key(Some(key.attributes()))
+            .update_expression(changes.expression)
+            .set_expression_attribute_names(Some(changes.names))
+            .set_expression_attribute_values(Some(changes.values))
+            .condition_expression(condition)
+            .expression_attribute_names(name, attribute)
+            .expression_attribute_values(placeholder, value);
+        match self.count(call.send()).await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(StoreError::of(&error)),
+        }
+    }
+}
+
+impl Transaction {
+    /// Replaces a candidate who has followed changes of roles, with the touchpoints of the applications that were closed or
+    /// reopened. [`Store::settle_application`] writes the rest.
+    pub fn follow_roles(
+        &mut self,
+        before: &CandidateRecord,
+        after: &CandidateRecord,
+        history: &[Touchpoint],
+    ) -> Result<(), StoreError> {
+        self.replace_record(before, after)?;
+        self.put_cancellation_task(before, after)?;
+        self.insert_touchpoints(after, history)
+    }
+}
