@@ -56,6 +56,7 @@ mod transaction;
 mod unreadable;
 mod uploads;
 mod usage;
+mod user_agent;
 mod verification;
 mod webhooks;
 
@@ -126,6 +127,7 @@ use admission::Operation;
 use item::Item;
 use keys::Key;
 use meter::{Attempts, Meter};
+use user_agent::UserAgent;
 
 /// The maximum number of keys in a batch.
 // DynamoDB's limit.
@@ -207,7 +209,11 @@ impl Store {
     fn build(config: aws_sdk_dynamodb::config::Builder, timeouts: TimeoutConfig, table: &str) -> Self {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
-        let config = config.timeout_config(timeouts).retry_config(retries).interceptor(Attempts);
+        let config = config
+            .timeout_config(timeouts)
+            .retry_config(retries)
+            .interceptor(Attempts)
+            .interceptor(UserAgent);
         Self {
             client: Client::from_conf(config.build()),
             table: table.into(),
