@@ -76,6 +76,7 @@ mod finding;
 mod finding_cost;
 mod gate;
 mod generators;
+mod growth;
 mod guide;
 mod idempotency;
 mod imports;
