@@ -56,6 +56,9 @@ async fn table() -> (TestApi, u64) {
     let counted = ("day_2026-11-20".to_owned(), AttributeValue::N("7".to_owned()));
     let item = [("pk".to_owned(), text(&shard.0)), ("sk".to_owned(), text(&shard.1)), counted];
     items.insert(shard, item.into());
+    // The gate says that requests were counted on shards.
+    let gate = ("1#live#GATE".to_owned(), "GATE".to_owned());
+    items.get_mut(&gate).unwrap().insert("shards".to_owned(), text("2026-11-20"));
     Box::pin(api.restore(&items)).await;
     (api, candidate)
 }

@@ -245,6 +245,9 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     for demo in [ACME, GLOBEX] {
         join(&api, demo).await;
     }
+    // Nothing has been told that this role is closed.
+    let role = api.post("/api/v1/roles", json!({ "title": "Closed" })).await.expect(201).number("/id");
+    api.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
     Box::pin(api.run_feed()).await;
     let before = api.stored_items().await;
     let kind = |pk: &str| pk.split(['#', '`']).nth(2).unwrap_or_default().to_owned();

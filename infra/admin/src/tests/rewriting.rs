@@ -159,18 +159,19 @@ async fn until_a_rebuild_a_search_finds_people_of_both_forms() {
     assert_eq!(found(&api, "किरण").await, expected);
     assert_eq!(found(&api, "қасым").await, [id(2).get()]);
     assert_eq!(found(&api, "jane").await, [id(4).get()]);
-    let queries =
-        |api: &TestApi| api.dynamodb.take_calls().iter().filter(|call| call.operation == "Query").count();
-    for (query, first, newest) in [("किरण", 2, 1), ("jane", 1, 1), ("müller", 2, 2)] {
-        queries(&api);
+    let queries = async |query: &str| {
+        // The first search after a change of the form is repeated with the one that the gate has.
         found(&api, query).await;
-        assert_eq!(queries(&api), first, "{query}");
+        api.dynamodb.take_calls();
+        found(&api, query).await;
+        api.dynamodb.take_calls().iter().filter(|call| call.operation == "Query").count()
+    };
+    for (query, first, newest) in [("किरण", 2, 1), ("jane", 1, 1), ("müller", 2, 2)] {
+        assert_eq!(queries(query).await, first, "{query}");
         let admin = TestAdmin::of(&api);
         let before = api.stored_items().await;
         Box::pin(admin.json("rebuild 1 --items-per-second 1000000")).await;
-        queries(&api);
-        found(&api, query).await;
-        assert_eq!(queries(&api), newest, "{query}");
+        assert_eq!(queries(query).await, newest, "{query}");
         api.restore(&before).await;
     }
 }
