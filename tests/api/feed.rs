@@ -234,6 +234,29 @@ async fn the_feed_is_read_in_pages() {
     }
 }
 
+/// The position after a page is that of its last event, even if the event is newer than the head that was read.
+#[tokio::test]
+async fn a_page_may_have_events_that_came_after_its_head_was_read() {
+    let api = Arc::new(TestApi::new().await);
+    let create = async |api: &TestApi| {
+        api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+        api.run_feed().await;
+    };
+    create(&api).await;
+    let other = api.clone();
+    api.dynamodb.run_before("Query", async move {
+        create(&other).await;
+        create(&other).await;
+    });
+    let page = api.get("/api/v1/events").await.expect(200);
+    let last = page.body["data"].as_array().unwrap().last().unwrap()["seq"].to_string();
+    assert_eq!((page.string("/position"), &page.body["has_more"]), (last.as_str(), &json!(false)));
+    let seen: u64 = last.parse().unwrap();
+    let rest = events(&api, &last).await;
+    let rest: Vec<_> = rest.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(rest, (seen + 1..=3).collect::<Vec<_>>());
+}
+
 #[tokio::test]
 async fn events_expire_after_30_days_even_if_they_are_deleted_late_and_in_any_order() {
     let api = TestApi::new().await;
