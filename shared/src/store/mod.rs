@@ -325,9 +325,10 @@ impl Store {
         keys: impl IntoIterator<Item = Key>,
         is_consistent: bool,
     ) -> Result<Vec<Item>, StoreError> {
-        let keys = keys.into_iter().map(Key::attributes).collect();
+        let keys: Vec<_> = keys.into_iter().map(Key::attributes).collect();
         let mut items = Vec::new();
-        let mut unprocessed = Some(self.batch(keys, is_consistent)?);
+        // DynamoDB refuses a batch without keys.
+        let mut unprocessed = if keys.is_empty() { None } else { Some(self.batch(keys, is_consistent)?) };
         for _ in 0..5 {
             let Some(request) = unprocessed.take() else { return Ok(items) };
             let call = self.client.batch_get_item().set_request_items(Some(request));
