@@ -1036,7 +1036,8 @@ async fn an_application_concurrent_with_closing_the_role_is_stored_first_or_reje
         }
         let page = api.get(&format!("{CANDIDATES}?role_id={role}")).await.expect(200);
         let mut names = field_of_each(&page, "data", "name");
-        names.reverse();
+        // The list is in the order of the applications.
+        names.sort_unstable_by_key(Value::to_string);
         assert_eq!(names, expected.iter().map(|name| format!("{name}{round}")).collect::<Vec<_>>());
         assert_eq!(applicants(&api, role).await, expected.len() as u64);
         let statuses = field_of_each(&details(&api, id).await, "applications", "status");

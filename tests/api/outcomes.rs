@@ -212,8 +212,7 @@ fn a_request_with_a_credential_makes_one_call_to_the_gate_before_all_others() {
 }
 
 /// The kinds of keys with people's data.
-const PEOPLE: [&str; 6] =
-    ["*#APPLICANT", "*#APPLICATION", "*#CANDIDATE", "*#ROLE_APPLICATION", "*#SCREEN", "*#SUSPECT"];
+const PEOPLE: [&str; 5] = ["*#APPLICATION", "*#CANDIDATE", "*#ROLE_APPLICATION", "*#SCREEN", "*#SUSPECT"];
 
 /// Forms that name the person whom a member has just read.
 const FORMS: [&str; 6] = ["applications", "consents", "erase", "invite", "legal-hold", "move"];

@@ -332,3 +332,45 @@ async fn a_move_costs_the_same_however_long_the_text_is() {
     }
     assert!(costs.windows(2).all(|pair| pair[0] == pair[1]), "{costs:?}");
 }
+
+/// The capacity units that a request reads, and those that it writes.
+async fn cost(api: &TestApi, method: Method, path: &str, body: &Value) -> (f64, f64) {
+    api.dynamodb.take_calls();
+    let request = api.request(method, path);
+    let request = if body.is_null() { request } else { request.json(body) };
+    request.send().await.expect(200);
+    let (reads, writes): (Vec<_>, Vec<_>) = api.dynamodb.take_calls().into_iter().partition(is_read);
+    let sum = |calls: Vec<RecordedCall>| calls.iter().map(RecordedCall::units).sum();
+    (sum(reads), sum(writes))
+}
+
+/// No list and no detail of applications reads a role.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lists_and_details_of_applications_read_no_role() {
+    let api = TestApi::new().await;
+    api.write_open_roles(1..=60).await;
+    write_applicants(&api, 104).await;
+    let jane = json!({ "name": "Jane", "email": "jane@example.com" });
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    api.write_applications(jane, 1..=60).await;
+    let of_jane = format!("/api/v1/candidates/{jane}");
+    for (path, most) in [
+        (&*of_jane, 8.0),
+        (&*format!("/api/v1/applications?candidate_id={jane}"), 8.0),
+        ("/api/v1/applications?role_id=1&stage=applied&limit=25", 16.0),
+        ("/api/v1/applications?role_id=1&limit=25", 18.0),
+        ("/api/v1/applications?status=active&limit=25", 16.0),
+        ("/api/v1/applications?limit=25", 18.0),
+        ("/api/v1/applications?limit=100", 66.0),
+    ] {
+        let (read, _) = cost(&api, Method::GET, path, &Value::Null).await;
+        println!("{path}: {read}");
+        // DynamoDB Local counts the units of transactions differently.
+        if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
+            assert!(read <= most, "{path}: {read} units");
+        }
+    }
+    let step = json!({ "stage": "interview", "role_id": 7 });
+    let (_, written) = cost(&api, Method::POST, &format!("{of_jane}/advance"), &step).await;
+    println!("a move of a person with 60 applications: {written}");
+}

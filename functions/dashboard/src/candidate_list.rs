@@ -163,7 +163,10 @@ impl ListPage {
         list: CandidateList,
     ) -> Result<[Option<(Id, Self)>; 2], Error> {
         let own = match list {
-            CandidateList::Newest { .. } => Some(id_position(record.candidate.id)),
+            CandidateList::Newest { role: None, .. } => Some(id_position(record.candidate.id)),
+            CandidateList::Newest { role: Some(role), .. } => {
+                record.application(role).map(|application| id_position(application.id))
+            }
             CandidateList::Scored { role, .. } => record
                 .application(role)
                 .and_then(|application| Some(score_position(application.score?, application.id))),

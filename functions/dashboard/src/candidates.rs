@@ -221,7 +221,10 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (candidates, next): (Vec<Candidate>, _) = match &shown.list {
         Listing::Stored(CandidateList::Newest { role, stage }) => {
             let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
-            let next = next(&mut listed, |(candidate, _)| id_position(candidate.id));
+            let position = |(candidate, applicant): &(Candidate, Option<(Applicant, _)>)| {
+                id_position(applicant.map_or(candidate.id, |(applicant, _)| applicant.application_id))
+            };
+            let next = next(&mut listed, position);
             let again = |applicant: &Option<(Applicant, _)>| {
                 applicant.is_some_and(|(applicant, _)| applicant.reapplied)
             };

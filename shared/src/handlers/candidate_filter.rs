@@ -11,7 +11,7 @@ use utoipa::openapi::schema::Schema;
 input! {
     /// Filters for the list of candidates.
     pub struct CandidateFilter {
-        /// Returns only candidates who have applied for this role.
+        /// Returns only candidates who have applied for this role, the newest application first.
         pub(super) role_id: optional Id,
         /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
         pub(super) stage: optional Stage,

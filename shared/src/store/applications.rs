@@ -38,7 +38,7 @@ pub(super) struct Entry {
     application: Application,
 }
 
-/// A candidate's entry in a role's list of applicants.
+/// A candidate with an application for a role, as in the role's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applicant {
     /// The candidate.
@@ -94,6 +94,23 @@ impl Applicant {
     }
 }
 
+/// What a list of candidates by role reads of an application in a list of its role.
+#[derive(Deserialize)]
+pub(super) struct Applied {
+    /// The candidate.
+    pub(super) candidate_id: Id,
+    id: Id,
+    stage: Stage,
+    #[serde(default)]
+    reapplied: bool,
+}
+
+impl From<Applied> for Applicant {
+    fn from(Applied { candidate_id, id, stage, reapplied }: Applied) -> Self {
+        Self { id: candidate_id, application_id: id, stage, reapplied }
+    }
+}
+
 impl ScoredApplicant {
     /// The place in the list.
     pub fn position(&self) -> String {
@@ -124,13 +141,26 @@ pub enum CandidateList {
 }
 
 /// A candidate's place in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CandidatePlace {
     /// The position in the list.
-    #[serde(rename = "sk")]
     pub position: String,
     /// The candidate.
     pub id: Id,
+}
+
+/// An item of a list of candidates. That of an application for a role names the candidate beside itself.
+#[derive(Deserialize)]
+struct Placed {
+    sk: String,
+    id: Id,
+    candidate_id: Option<Id>,
+}
+
+impl From<Placed> for CandidatePlace {
+    fn from(Placed { sk, id, candidate_id }: Placed) -> Self {
+        Self { position: sk, id: candidate_id.unwrap_or(id) }
+    }
 }
 
 /// An application with its candidate.
@@ -279,10 +309,7 @@ impl Transaction {
         if !stage.is_end() {
             entry.insert(STATUS_FILTER.to_owned(), filter(keys::OPEN));
         }
-        self.put(entry)?;
-        let applicant = Applicant::of(candidate, application);
-        let filter = keys::applicant_filter(tenant, role, stage);
-        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate), Some(filter))?)
+        self.put(entry)
     }
 
     /// Moves an application to its place in the lists by score. An application without a score has none.
@@ -520,14 +547,15 @@ impl Store {
         list: CandidateList,
         page: &Paging,
     ) -> Result<Listed<CandidatePlace>, StoreError> {
-        match list {
+        let listed: Listed<Placed> = match list {
             CandidateList::Newest { role, stage } => {
-                self.read_page(&keys::candidates(tenant, role, stage), page).await
+                self.read_page(&keys::candidates(tenant, role, stage), page).await?
             }
             CandidateList::Scored { role, stage, least } => {
-                self.read_scored(&keys::scored_applicants(tenant, role, stage), least, page).await
+                self.read_scored(&keys::scored_applicants(tenant, role, stage), least, page).await?
             }
-        }
+        };
+        Ok(listed.map(CandidatePlace::from))
     }
 
     /// Reads a page of a list by score. The entries are small, so a page takes one query.
@@ -554,16 +582,15 @@ impl Store {
         ids: &[Id],
     ) -> Result<Vec<(Candidate, Applicant)>, StoreError> {
         let ids: BTreeSet<_> = ids.iter().copied().collect();
-        let candidates = ids.iter().map(|id| keys::candidate(tenant, *id));
-        let keys: Vec<_> =
-            candidates.chain(ids.iter().map(|id| keys::applicant(tenant, role, *id))).collect();
-        let mut found = self.read_all(&keys).await?;
-        let candidates: HashMap<Id, Candidate> =
-            take(&mut found, ids.iter().copied(), |id| keys::candidate(tenant, id));
-        let applicants: HashMap<Id, Applicant> =
-            take(&mut found, ids.iter().copied(), |id| keys::applicant(tenant, role, id));
-        let both = |id: &Id| Some((candidates.get(id)?.clone(), *applicants.get(id)?));
-        Ok(ids.iter().filter_map(both).collect())
+        let ids: Vec<_> = ids.into_iter().collect();
+        let found = try_join_all(ids.chunks(MAX_BATCH).map(|batch| self.find_records(tenant, batch))).await?;
+        let mut found = found.concat();
+        found.sort_by_key(|record| record.candidate.id);
+        let both = found.into_iter().filter_map(|record| {
+            let applicant = Applicant::of(record.candidate.id, record.application(role)?);
+            Some((record.candidate, applicant))
+        });
+        Ok(both.collect())
     }
 
     /// The entries of the newest applications for a role in each open stage, and of those with which somebody has applied
@@ -632,14 +659,4 @@ impl Store {
             .map(|application| CandidateApplication { application, candidate: candidate.clone() });
         Ok(Listed { items: items.collect(), next })
     }
-}
-
-/// Removes the items with these identifiers from `items`. Leaves out those that cannot be read.
-fn take<T: DeserializeOwned>(
-    items: &mut Vec<Item>,
-    ids: impl IntoIterator<Item = Id>,
-    key: impl Fn(Id) -> Key,
-) -> HashMap<Id, T> {
-    let taken = ids.into_iter().filter_map(|id| Some((id, key(id).take_from(items)?)));
-    taken.filter_map(|(id, item)| Some((id, item::read_listed(item)?))).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::applications::Applicant;
+use super::applications::{Applicant, Applied};
 use super::finding::{Reference, by_id};
 use super::keys::Key;
 use super::list::Range;
@@ -319,8 +319,8 @@ impl Store {
     }
 
     /// A page of the tenant's candidates, newest first: all, those with an application for the role, those in the stage,
-    /// or those whose application for the role is in the stage. With a role, each candidate comes with that application and
-    /// its status.
+    /// or those whose application for the role is in the stage. With a role, the newest application comes first, and each
+    /// candidate comes with that application and its status, as they were a moment ago.
     pub async fn list_candidates(
         &self,
         tenant: Tenant,
@@ -337,14 +337,15 @@ impl Store {
             });
         };
         let (applicants, role) = tokio::try_join!(
-            self.read_page::<Applicant>(&partition, page),
+            self.read_page::<Applied>(&partition, page),
             self.find_role_in_lists(tenant, role)
         )?;
         let is_closed = role.is_some_and(|role| role.copy.is_closed);
+        let applicants = applicants.map(Applicant::from);
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
         let mut candidates = HashMap::new();
         if !applicants.items.is_empty() {
-            candidates = by_id(self.read_many(keys).await?);
+            candidates = by_id(self.read_many_eventually(keys).await?);
         }
         let items = applicants.items.into_iter().filter_map(|applicant| {
             let status = ApplicationStatus::of(applicant.stage, is_closed);

@@ -106,12 +106,6 @@ macro_rules! rows {
                 "{id:016}"(id: Id),
                 filter "{tenant}#ROLE_APPLICATION#{role:016}#{state}"(tenant: Tenant, role: Id, state: &str) as role_application_filter,
                 status_filter "{tenant}#ROLE_APPLICATION#{role:016}#{status}", of Role;
-            /// applicant of a role
-            applicant: Applicant, "{tenant}#APPLICANT#{role:016}"(tenant: Tenant, role: Id) as applicants,
-                "{candidate:016}"(candidate: Id),
-                filter "{tenant}#APPLICANT#{role:016}#{stage}"(tenant: Tenant, role: Id, stage: Stage = stage.as_str())
-                    as applicant_filter,
-                of Role;
             /// applicant of a role with a score, in a stage, by the score
             scored_applicant: ScoredApplicant,
                 "{tenant}#SCORED#{role:016}#{stage}"(tenant: Tenant, role: Id, stage: Stage = stage.as_str()) as scored_applicants,

@@ -78,7 +78,7 @@ impl Trace {
 /// The time after which uploaded files that were not attached are deleted from the bucket, in seconds. S3 does that at
 /// the end of the next day.
 const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
-/// The number of applications that one transaction removes, with at most six actions each beside one for the tenant's
+/// The number of applications that one transaction removes, with at most five actions each beside one for the tenant's
 /// counters.
 const APPLICATIONS: usize = 16;
 /// How often roles may be closed or reopened while an erasure removes applications.
@@ -274,7 +274,6 @@ impl Store {
                 let (id, role, stage) = (application.id, application.role_id, application.stage);
                 transaction.delete(keys::application(tenant, id));
                 transaction.delete(keys::role_application(tenant, role, id));
-                transaction.delete(keys::applicant(tenant, role, erased.erasure.id));
                 if let Some(score) = application.score {
                     transaction.delete(keys::scored_applicant(tenant, role, stage, score, id));
                 }

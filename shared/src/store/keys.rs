@@ -164,8 +164,7 @@ pub(super) fn candidates(tenant: Tenant, role: Option<Id>, stage: Option<Stage>)
     match (role, stage) {
         (None, None) => all_candidates(tenant),
         (None, Some(stage)) => Partition::Filtered(candidate_filter(tenant, stage)),
-        (Some(role), None) => applicants(tenant, role),
-        (Some(role), Some(stage)) => Partition::Filtered(applicant_filter(tenant, role, stage)),
+        (Some(role), stage) => applications(tenant, Some(role), stage.map(StageOrStatus::Stage)),
     }
 }
 

@@ -39,6 +39,13 @@ pub struct Listed<T> {
     pub next: Option<String>,
 }
 
+impl<T> Listed<T> {
+    /// The page with other items.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> Listed<U> {
+        Listed { items: self.items.into_iter().map(change).collect(), next: self.next }
+    }
+}
+
 impl Store {
     /// Reads one page, without the items that cannot be read.
     pub(super) async fn read_page<T: DeserializeOwned>(

@@ -73,7 +73,6 @@ use aws_sdk_dynamodb::config::{
 };
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
-use futures_util::future::try_join_all;
 
 pub use admission::PendingAdmission;
 pub use api_keys::ApiKey;
@@ -304,12 +303,6 @@ impl Store {
     /// Reads up to 100 items consistently and returns them in any order. Omits items that do not exist.
     async fn read_many(&self, keys: impl IntoIterator<Item = Key>) -> Result<Vec<Item>, StoreError> {
         self.read_batch(keys, true).await
-    }
-
-    /// Like [`Self::read_many`], for any number of items, which are read in batches at the same time.
-    async fn read_all(&self, keys: &[Key]) -> Result<Vec<Item>, StoreError> {
-        let batches = keys.chunks(MAX_BATCH).map(|batch| self.read_many(batch.iter().cloned()));
-        Ok(try_join_all(batches).await?.concat())
     }
 
     /// Like [`Self::read_many`], with eventually consistent reads at half the price.

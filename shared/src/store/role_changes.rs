@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
+use super::applications::{Applied, entry_item};
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key};
@@ -34,12 +35,6 @@ pub struct RoleChange {
     /// The position in the list of the role's applications down to which the copies are up to date; `None` at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
-}
-
-/// An application in a list, of which only the candidate matters.
-#[derive(Deserialize)]
-struct Applied {
-    candidate_id: Id,
 }
 
 impl Transaction {
@@ -83,9 +78,8 @@ impl Store {
         role: Id,
         page: &Paging,
     ) -> Result<Listed<Id>, StoreError> {
-        let Listed { items, next } =
-            self.read_page::<Applied>(&keys::role_applications(tenant, role), page).await?;
-        Ok(Listed { items: items.into_iter().map(|applied| applied.candidate_id).collect(), next })
+        let listed = self.read_page::<Applied>(&keys::role_applications(tenant, role), page).await?;
+        Ok(listed.map(|applied| applied.candidate_id))
     }
 
     /// The records of up to 100 candidates, without those who were erased. They may be out of date by a moment: a write then
@@ -134,7 +128,7 @@ impl Store {
         application: &Application,
     ) -> Result<(), StoreError> {
         let candidate = record.candidate.id;
-        let entry = super::applications::entry_item(tenant, candidate, application)?;
+        let entry = entry_item(tenant, candidate, application)?;
         let (key, version) = (Key::of(&entry)?, number(application.role.version));
         let condition = "attribute_exists(pk) AND #version < :version";
         self.update_if(key, Changes::to(entry), condition, ("#version", VERSION), (":version", version))

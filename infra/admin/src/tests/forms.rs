@@ -369,9 +369,8 @@ const COPIES: [&str; 8] = [
 ];
 
 /// The kinds of items that are changed after they were written.
-const CHANGED: [&str; 30] = [
+const CHANGED: [&str; 29] = [
     "api_key",
-    "applicant",
     "application",
     "call_setting",
     "candidate",

@@ -9,9 +9,8 @@ use super::forms::kind;
 use super::personal_data::populate;
 
 /// Copies that can be made again, with an attribute of theirs.
-const COPIES: [&str; 15] = [
+const COPIES: [&str; 14] = [
     "application",
-    "applicant",
     "candidate",
     "candidate_screen",
     "email",
