@@ -426,6 +426,6 @@ async fn the_detail_of_a_candidate_does_not_read_earlier_consents() {
         consent(&api, jane, "recording", true, "09:00:00").await.expect(201);
     }
     // Five more touchpoints.
-    assert_eq!((all, read("").await), ((2, 3), (2, 8)));
-    assert_eq!((newest, read("?touchpoints=1").await), ((3, 2), (3, 2)));
+    assert_eq!((all, read("").await), ((3, 3), (3, 8)));
+    assert_eq!((newest, read("?touchpoints=1").await), ((4, 2), (4, 2)));
 }

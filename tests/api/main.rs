@@ -31,6 +31,7 @@ mod careers_suspects;
 mod channels;
 mod consents;
 mod cost;
+mod cost_among_many;
 mod dashboard_access;
 mod dashboard_channels;
 mod dashboard_cost;

@@ -151,9 +151,11 @@ async fn history(api: &TestApi) -> BTreeMap<u64, (Vec<String>, Vec<String>)> {
         let item: Value = serde_dynamo::from_item(item).unwrap();
         let id = |value: &Value| value.as_u64().unwrap() / 2;
         if sk.starts_with("HISTORY#") {
-            let kind = text(&item["kind"]);
-            if kind.starts_with("application_") {
-                all.entry(id(&item["detail"]["application_id"])).or_default().0.push(kind);
+            for touchpoint in item["touchpoints"].as_array().unwrap() {
+                let kind = text(&touchpoint["kind"]);
+                if kind.starts_with("application_") {
+                    all.entry(id(&touchpoint["detail"]["application_id"])).or_default().0.push(kind);
+                }
             }
         } else if item["subject"]["type"] == "application" {
             all.entry(id(&item["subject"]["id"])).or_default().1.push(text(&item["type"]));

@@ -77,11 +77,14 @@ impl Store {
             Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
             None => return Ok(None),
         };
-        let record = record.with_roles(&self.list_role_changes(tenant).await?);
         let screens =
             take::<Screen>(&mut found, "candidate_screen")?.iter().map(|screen| screen.id).collect();
-        let screens = self.find_screen_data(tenant, screens, max_bytes).await;
-        let suspects = self.list_suspects_with(tenant, &record.candidate.profile.email, MAX_SUSPECTS).await?;
+        let (screens, suspects, changes) = tokio::join!(
+            self.find_screen_data(tenant, screens, max_bytes),
+            self.list_suspects_with(tenant, &record.candidate.profile.email, MAX_SUSPECTS),
+            self.list_role_changes(tenant),
+        );
+        let (suspects, record) = (suspects?, record.with_roles(&changes?));
         // If the candidate has been erased in the meantime, a part may be missing.
         if let Some(MaybeErased::Erased(erasure)) = self.find_candidate(tenant, id).await? {
             return Ok(Some(MaybeErased::Erased(erasure)));
