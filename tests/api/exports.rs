@@ -70,10 +70,10 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     let partitions: BTreeSet<_> = of_candidates.map(|kind| kind.pk).collect();
     let mut expected = vec!["UpdateItem", "Query", "PutItem"];
     expected.extend(vec!["Query"; partitions.len() - 1]);
-    expected.extend(["Query", "BatchGetItem", "BatchGetItem", "Query", "GetItem"]);
+    expected.extend(["BatchGetItem", "Query", "Query", "BatchGetItem", "GetItem"]);
     assert_eq!(
         operations, expected,
-        "the gate, the candidate, the entry in the audit log, the candidate's other partitions, the changes of roles, the screens, the transcripts, the suspect forms, and whether the candidate was erased"
+        "the gate, the candidate, the entry in the audit log, the candidate's other partitions, the screens beside the suspect forms and the changes of roles, the transcripts, and whether the candidate was erased"
     );
     let mut exported = Vec::new();
     strings(&export.body, &mut exported);
