@@ -104,7 +104,7 @@ const MOST: &[(&str, Cost)] = &[
     ("25 applications", [2.0, 4.0, 16.5, 1.0, 0.0]),
     ("100 applications", [2.0, 4.0, 61.0, 1.0, 0.0]),
     ("25 applications of a role by status", [2.0, 4.0, 15.0, 1.0, 0.0]),
-    ("GET organization", [1.0, 2.0, 2.0, 1.0, 0.0]),
+    ("GET organization", [2.0, 2.0, 2.0, 1.0, 0.0]),
     ("100 events", [3.0, 4.0, 5.0, 1.0, 0.0]),
     ("POST candidate", [2.0, 2.0, 0.0, 26.0, 3.0]),
     ("POST candidate, role, phone, source, 2 tags", [2.0, 3.0, 2.0, 46.0, 4.0]),

@@ -73,6 +73,8 @@ pub struct Usage {
 pub async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
     request.input()?;
     let today = Day::of(request.context.now());
+    // The usage includes this request, so the gate has counted it before.
+    request.organization().await;
     let found = request.context.store().find_organization_and_usage(request.tenant(), today).await?;
     let (NamedOrganization { organization, name, settings, created_at }, requests_today) =
         found.ok_or(Error::NotFound)?;
