@@ -219,11 +219,6 @@ impl Store {
         self.put_item(item::write(&document, keys::client_document(&client.id), None)?).await
     }
 
-    pub(super) async fn put_item(&self, item: Item) -> Result<(), StoreError> {
-        let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
-        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
-    }
-
     /// The tenant's grant with this identifier.
     pub async fn find_grant(&self, tenant: Tenant, id: Id) -> Result<Option<Grant>, StoreError> {
         self.read(keys::grant(tenant, id)).await?.map(item::read).transpose()

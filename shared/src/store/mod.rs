@@ -59,6 +59,7 @@ mod usage;
 mod user_agent;
 mod verification;
 mod webhooks;
+mod writes;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -227,28 +227,11 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let item = item::write(after, keys::feed_head(tenant), None)?;
         let (key, changes) = (Key::of(&item)?, Changes::to(item));
-        let mut call = self
-            .client
-            .update_item()
-            .table_name(&*self.table)
-            .set_key(Some(key.attributes()))
-            .update_expression(changes.expression)
-            .set_expression_attribute_names(Some(changes.names))
-            .set_expression_attribute_values(Some(changes.values));
-        call = if *before == FeedHead::default() {
-            call.condition_expression("attribute_not_exists(pk)")
-        } else {
-            call.condition_expression(SAME_HEAD)
-                .expression_attribute_names("#version", VERSION)
-                .expression_attribute_values(":version", number(before.version))
-        };
-        match self.count(call.send()).await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(failed) if failed.is_conditional_check_failed_exception() => Ok(false),
-                _ => Err(StoreError::of(&error)),
-            },
+        if *before == FeedHead::default() {
+            return self.update_if(key, changes, "attribute_not_exists(pk)", [], []).await;
         }
+        let value = number(before.version);
+        self.update_if(key, changes, SAME_HEAD, [("#version", VERSION)], [(":version", value)]).await
     }
 
     /// The first items of a tenant's outbox.
@@ -296,12 +279,6 @@ impl Store {
                 None => return Ok(all),
             }
         }
-    }
-
-    /// Deletes an item, if there is one.
-    async fn delete_item(&self, key: Key) -> Result<(), StoreError> {
-        let call = self.client.delete_item().table_name(&*self.table).set_key(Some(key.attributes()));
-        self.count(call.send()).await.map(drop).map_err(|error| StoreError::of(&error))
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +16,7 @@ use super::item::number;
 use super::keys::{self, Key};
 use super::maybe_erased::{MaybeErased, read_record};
 use super::tasks::Task;
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use super::{Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Application, CandidateRecord, RetentionStart, Role, RoleState, Tenant, Touchpoint};
 
@@ -114,7 +113,7 @@ impl Store {
         let key = keys::role_change(tenant, change.state.copy.id);
         let changes = Changes::set(POSITION, AttributeValue::S(position.to_owned()));
         let version = number(change.state.copy.version);
-        self.update_if(key, changes, "#version = :version", ("#version", VERSION), (":version", version))
+        self.update_if(key, changes, "#version = :version", [("#version", VERSION)], [(":version", version)])
             .await
     }
 
@@ -131,10 +130,10 @@ impl Store {
         let entry = entry_item(tenant, candidate, application)?;
         let (key, version) = (Key::of(&entry)?, number(application.role.version));
         let condition = "attribute_exists(pk) AND #version < :version";
-        self.update_if(key, Changes::to(entry), condition, ("#version", VERSION), (":version", version))
+        self.update_if(key, Changes::to(entry), condition, [("#version", VERSION)], [(":version", version)])
             .await?;
         if let Some(start) = record.retention_start() {
-            self.put_one(super::retention::start_item(tenant, candidate, start)?).await?;
+            self.put_item(super::retention::start_item(tenant, candidate, start)?).await?;
         }
         Ok(())
     }
@@ -148,49 +147,7 @@ impl Store {
         start: RetentionStart,
     ) -> Result<(), StoreError> {
         let key = keys::retention_start(tenant, start.ever_hired, start.since, candidate);
-        let call = self.client.delete_item().table_name(&*self.table).set_key(Some(key.attributes()));
-        self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
-        Ok(())
-    }
-
-    /// Writes an item outside of a transaction.
-    async fn put_one(&self, item: Item) -> Result<(), StoreError> {
-        let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
-        self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
-        Ok(())
-    }
-
-    /// Changes an item outside of a transaction if a condition with one name and one value holds. Returns whether it does.
-    async fn update_if(
-        &self,
-        key: Key,
-        changes: Changes,
-        condition: &str,
-        (name, attribute): (&str, &str),
-        (placeholder, value): (&str, AttributeValue),
-    ) -> Result<bool, StoreError> {
-        let call = self
-            .client
-            .update_item()
-            .table_name(&*self.table)
-            .set_key(Some(key.attributes()))
-            .update_expression(changes.expression)
-            .set_expression_attribute_names(Some(changes.names))
-            .set_expression_attribute_values(Some(changes.values))
-            .condition_expression(condition)
-            .expression_attribute_names(name, attribute)
-            .expression_attribute_values(placeholder, value);
-        match self.count(call.send()).await {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(StoreError::of(&error)),
-        }
+        self.delete_item(key).await
     }
 }
 
