@@ -258,7 +258,7 @@ impl<'i> Items<'i> {
     fn counters(&mut self, known: &Known) {
         let (mut left, applications) = (BTreeMap::<String, i64>::new(), self.of("APPLICATION"));
         let mut add = |name: String, count: i64| *left.entry(name).or_default() += count;
-        for item in self.of("HIRING_STATS") {
+        for item in [self.of("HIRING_STATS"), self.of("NEW_PEOPLE")].concat() {
             for (name, count) in item.as_object().into_iter().flatten() {
                 if name.starts_with("active_") || name == "screened" || name == "people" {
                     // The shard of a role that was closed can be negative.

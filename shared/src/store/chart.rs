@@ -46,10 +46,10 @@ macro_rules! rows {
             /// change of a role that the copies in applications do not have yet
             role_change: RoleChange, "{tenant}#ROLE_CHANGE"(tenant: Tenant) as role_changes, "{role:016}"(role: Id), of Tenant;
             /// shard of the counters of stages of all roles
-            stage_counters: counters, "{tenant}#HIRING_STATS"(tenant: Tenant), "~STAGES#{shard}"(shard: u64), of Tenant;
+            stage_counters: counters, "{tenant}#HIRING_STATS"(tenant: Tenant), "{shard}"(shard: u64), of Tenant;
             /// people who were added in a week, which begins on a Monday, with a source
-            new_people: counters, "{tenant}#HIRING_STATS"(tenant: Tenant),
-                "WEEK#{monday}#{shard}#{source}"(monday: Day, shard: u64, source: &str), of Tenant, and expires;
+            new_people: counters, "{tenant}#NEW_PEOPLE"(tenant: Tenant),
+                "{monday}#{shard}#{source}"(monday: Day, shard: u64, source: &str), of Tenant, and expires;
             /// job posting
             posting: Posting, "{tenant}#POSTING"(tenant: Tenant) as all_postings, "{id:016}"(id: Id),
                 filter "{tenant}#POSTING#{state}"

@@ -1,8 +1,8 @@
-//! The statistics of all hiring of a tenant, in one partition that one query reads.
+//! The statistics of all hiring of a tenant.
 //!
 //! The transaction that changes a candidate's applications also changes one shard of the counters of stages, so that
-//! requests do not wait for each other. New people are counted by week and source. Such a counter is deleted some weeks
-//! after its week.
+//! requests do not wait for each other. New people are counted by week and source, in a partition of their own, which takes
+//! as many writes. Such a counter is deleted some weeks after its week.
 
 use std::collections::BTreeMap;
 
@@ -103,27 +103,29 @@ fn stays(stage: Stage, length: StayLength) -> String {
 }
 
 impl Store {
-    /// The statistics of all hiring. One query reads 1 MB, the newest weeks first. Should there be more, because there are
-    /// thousands of sources in each week, the oldest weeks are incomplete.
+    /// The statistics of all hiring. One query reads 1 MB of the new people, the newest weeks first. Should there be more,
+    /// because there are thousands of sources in each week, the oldest weeks are incomplete.
     pub async fn find_hiring_stats(&self, tenant: Tenant) -> Result<HiringStats, StoreError> {
-        let partition = keys::hiring_stats(tenant);
-        // Stages come first, then the newest weeks. What does not fit into the first MB is from the oldest weeks.
-        let (items, _) = self.query(&partition, u32::MAX, Range::Before(None)).await?;
+        let (stages, people) = (keys::hiring_stats(tenant), keys::all_new_people(tenant));
+        let first = |partition| self.query(partition, u32::MAX, Range::Before(None));
+        let ((shards, _), (people, _)) = tokio::try_join!(first(&stages), first(&people))?;
         let mut stats = HiringStats::default();
+        for item in people {
+            let range = item.get(SK).and_then(|range| range.as_s().ok());
+            let Some((monday, source)) = range.and_then(|range| keys::read_new_people(range)) else {
+                continue;
+            };
+            let sources: &mut BTreeMap<_, u64> = stats.weeks.entry(monday).or_default();
+            *sources.entry(source.to_owned()).or_default() += item::count(&item, PEOPLE);
+        }
         // A shard can be negative: that of a role that was closed.
         let (mut waiting, mut screened) = ([0_i64; Stage::OPEN.len()], 0_i64);
-        for item in items {
-            let range = item.get(SK).and_then(|range| range.as_s().ok()).cloned().unwrap_or_default();
-            if let Some((monday, source)) = keys::read_new_people(&range) {
-                let sources: &mut BTreeMap<_, u64> = stats.weeks.entry(monday).or_default();
-                *sources.entry(source.to_owned()).or_default() += item::count(&item, PEOPLE);
-                continue;
-            }
+        for shard in shards {
             for (stage, sum) in Stage::OPEN.into_iter().zip(&mut waiting) {
-                *sum += signed_count(&item, &active(stage));
+                *sum += signed_count(&shard, &active(stage));
             }
-            screened += signed_count(&item, SCREENED);
-            add_shard(&mut stats, &item);
+            screened += signed_count(&shard, SCREENED);
+            add_shard(&mut stats, &shard);
         }
         for (stage, sum) in Stage::OPEN.into_iter().zip(waiting) {
             stats.stages[stage.rank()].active = u64::try_from(sum).unwrap_or(0);
@@ -141,7 +143,7 @@ impl Store {
         if !others.is_empty() {
             return Ok(());
         }
-        for (range, item) in self.read_partition(&keys::hiring_stats(tenant), usize::MAX).await? {
+        for (range, item) in self.read_partition(&keys::all_new_people(tenant), usize::MAX).await? {
             let Some((monday, named)) = keys::read_new_people(&range) else { continue };
             if CaseFolded::of(named) == source {
                 let people = item::count(&item, PEOPLE);

@@ -49,8 +49,6 @@ pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 pub(super) const OPEN: &str = "open";
 /// The filter of all items in quarantine.
 pub(super) const QUARANTINE: &str = "QUARANTINE";
-/// The prefix of the range keys of the counters of new people.
-const NEW_PEOPLE: &str = "WEEK#";
 
 /// The number of shards of a busy Pro tenant's counter.
 pub(super) const GATE_SHARDS: u64 = 8;
@@ -133,13 +131,19 @@ pub(super) fn roles(tenant: Tenant, status: Option<RoleStatus>) -> Partition {
     }
 }
 
+/// The counters of stages of all roles.
 pub(super) fn hiring_stats(tenant: Tenant) -> Partition {
     Partition::EventuallyConsistent(stage_counters(tenant, 0).pk)
 }
 
-/// The Monday and the source of a counter of new people, by its range key; `None` for the other counters.
+/// The counters of new people, the newest week first.
+pub(super) fn all_new_people(tenant: Tenant) -> Partition {
+    Partition::EventuallyConsistent(new_people(tenant, Day::of(Timestamp::UNIX_EPOCH), 0, "").pk)
+}
+
+/// The Monday and the source of a counter of new people, by its range key.
 pub(super) fn read_new_people(range: &str) -> Option<(Day, &str)> {
-    let (monday, counter) = range.strip_prefix(NEW_PEOPLE)?.split_once('#')?;
+    let (monday, counter) = range.split_once('#')?;
     let (_, source) = counter.split_once('#')?;
     Some((monday.parse().ok()?, source))
 }
