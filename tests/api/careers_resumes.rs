@@ -402,9 +402,10 @@ async fn a_file_that_was_not_checked_is_not_attached() {
     // The candidate is read right after the check of the file.
     let dynamodb = api.dynamodb.clone();
     api.dynamodb.inject_faults(move |operation, request| {
-        if operation == "GetItem" && request["Key"]["pk"]["S"].to_string().contains("#CANDIDATE#") {
+        let partition = request["ExpressionAttributeValues"][":hash"]["S"].to_string();
+        if operation == "Query" && partition.contains("#CANDIDATE#") {
             let (action, fields) = (action.clone(), fields.clone());
-            dynamodb.run_before("GetItem", async move {
+            dynamodb.run_before("Query", async move {
                 post(&action, &fields, b"<script>alert(1)</script>").await.expect(303);
             });
         }

@@ -122,6 +122,8 @@ const MOST: &[(&str, Cost)] = &[
     ("person", [6.0, 8.0, 12.5, 3.0, 0.0]),
     ("close role", [2.0, 3.0, 4.0, 39.0, 4.0]),
     ("reopen role", [2.0, 3.0, 4.0, 33.0, 3.0]),
+    ("GET candidate with 60 applications", [1.0, 3.0, 8.0, 1.0, 0.0]),
+    ("advance with 60 applications", [2.0, 3.0, 8.0, 27.0, 4.0]),
 ];
 
 fn is_read(call: &RecordedCall) -> bool {
@@ -229,4 +231,11 @@ async fn requests_among_many_people_cost_at_most_this() {
     row(&api, "person", browser.get(&format!("/dashboard/candidates/{first}"))).await;
     row(&api, "close role", api.delete(&format!("/api/v1/roles/{role}"))).await;
     row(&api, "reopen role", post(&format!("/api/v1/roles/{role}/reopen"), json!({}))).await;
+    api.write_open_roles(1..=60).await;
+    let busy = api.post("/api/v1/candidates", person(3, json!({}))).await.expect(201).number("/id");
+    api.write_applications(busy, 1..=60).await;
+    let path = format!("/api/v1/candidates/{busy}");
+    row(&api, "GET candidate with 60 applications", api.get(&path)).await;
+    let step = json!({ "stage": "interview", "role_id": 60 });
+    row(&api, "advance with 60 applications", post(&format!("{path}/advance"), step)).await;
 }

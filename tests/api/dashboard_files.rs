@@ -59,7 +59,7 @@ async fn a_member_adds_a_candidate_with_a_resume_in_one_form() {
     let calls: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
     // The session, the candidate, and the file: the candidate, the trace, and the candidate with the file.
     let expected =
-        ["BatchGetItem", "TransactWriteItems", "GetItem", "TransactWriteItems", "TransactWriteItems"];
+        ["BatchGetItem", "TransactWriteItems", "Query", "TransactWriteItems", "TransactWriteItems"];
     assert_eq!(calls, expected);
     let added = candidate(&api, id).await;
     assert_eq!(kinds(&added), ["updated", "created"]);

@@ -282,6 +282,8 @@ async fn a_past_has_the_effect_of_its_steps() {
             past.push((record.clone(), Vec::new()));
         }
     }
+    let moved = record.make(&Move::Advance(Stage::Screening), Some(waiter.id), at(401)).unwrap();
+    past.push((moved.record, Vec::new()));
     for mode in Mode::ALL {
         let mut transaction = Transaction::new(tenant(ACME, mode));
         transaction.insert_role(&cook).unwrap();

@@ -69,6 +69,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("posting_slug", OF_JOBS),
     ("opening", OF_JOBS),
     ("candidate_record", Held),
+    ("candidate_application", Held),
     ("touchpoints", Held),
     ("consent", Held),
     ("submitted_file", Never("the file has a made-up name, and its content is in the bucket")),

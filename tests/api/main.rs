@@ -75,6 +75,7 @@ mod faults;
 mod feed;
 mod finding;
 mod finding_cost;
+mod further_applications;
 mod gate;
 mod generators;
 mod growth;

@@ -414,7 +414,7 @@ async fn requests_stay_within_their_call_budgets() {
     };
     let path = format!("candidates/{candidate}/invite_screen");
     let invite = client.request(Method::POST, &path).json(&json!({ "role_id": role }));
-    assert_eq!(cost(invite, 201).await, "UpdateItem BatchGetItem TransactWriteItems");
+    assert_eq!(cost(invite, 201).await, "UpdateItem Query GetItem TransactWriteItems");
     api.run_tasks().await;
     for query in ["", "?status=completed", "?limit=1", &format!("?role_id={role}&status=completed")] {
         let list = client.request(Method::GET, &format!("voice_screens{query}"));

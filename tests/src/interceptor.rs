@@ -103,6 +103,15 @@ pub enum Fault {
 type Faults = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
 type BeforeCall = Option<(&'static str, BoxFuture<'static, ()>)>;
 
+/// The order in which queries return their items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// By the range key.
+    Ascending,
+    /// The other way round.
+    Descending,
+}
+
 /// Keeps a paused tokio clock from advancing until it is dropped.
 pub type ClockBlocker = Arc<Sender<()>>;
 
@@ -117,6 +126,8 @@ pub struct DynamoDbInterceptor {
     places: Arc<AtomicU64>,
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<BeforeCall>>,
+    /// Whether queries return one item at a time, and in which order.
+    cut: Arc<Mutex<Option<Order>>>,
     clock_blocker: Arc<Mutex<Weak<Sender<()>>>>,
     kinds: Option<Arc<CallKinds>>,
 }
@@ -152,6 +163,7 @@ impl DynamoDbInterceptor {
             places: Arc::default(),
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
             before: Arc::default(),
+            cut: Arc::default(),
             clock_blocker: Arc::default(),
             kinds: CallKinds::of_this_test().map(Arc::new),
         }
@@ -203,6 +215,12 @@ impl DynamoDbInterceptor {
         *self.faults.lock().expect("no poison") = Arc::new(fault);
     }
 
+    /// Lets each query return only one item, in this order, so that something can happen between any two items of what a caller
+    /// reads. Only a caller who reads everything gets the same.
+    pub fn cut_queries(&self, order: Order) {
+        *self.cut.lock().expect("no poison") = Some(order);
+    }
+
     /// Runs `action` right before the next call of this operation, for example between a request's reads and its write.
     pub fn run_before(&self, operation: &'static str, action: impl Future<Output = ()> + Send + 'static) {
         *self.before.lock().expect("no poison") = Some((operation, Box::pin(action)));
@@ -238,10 +256,18 @@ impl std::fmt::Debug for InterceptingConnector {
 }
 
 impl HttpConnector for InterceptingConnector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
         let operation = operation(&request).to_owned();
-        let body =
+        let mut body: Value =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        let cut = *self.interceptor.cut.lock().expect("no poison");
+        if let Some(order) = cut.filter(|_| operation == "Query") {
+            body["Limit"] = json!(1);
+            body["ScanIndexForward"] = json!(order == Order::Ascending);
+            let text = body.to_string();
+            request.headers_mut().insert("content-length", text.len().to_string());
+            *request.body_mut() = SdkBody::from(text);
+        }
         assert_valid_transaction(&body);
         let function = permissions::current();
         permissions::check(&function, &operation, &body);

@@ -11,8 +11,8 @@ use crate::{CONCURRENCY, Job, MAX_ATTEMPTS, PAGE};
 
 /// The number of people of a role after whom a run leaves the others to the next run.
 const PER_RUN: usize = 2_000;
-/// The number of people in one transaction, with at most four writes each.
-const TOGETHER: usize = 20;
+/// The number of people in one transaction, with at most five writes each beside the one for the feed.
+const TOGETHER: usize = 19;
 
 impl Job {
     /// Updates all copies of the task's role, from the newest application to the oldest. If there are many, the task stays and

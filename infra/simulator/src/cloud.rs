@@ -1,7 +1,8 @@
 //! DynamoDB with bad days: an embedded engine below the SDK, with faults that a seed chooses.
 //!
 //! A call takes a random time before and after it takes effect, so calls of several functions interleave. Reads that are
-//! not consistent, and reads of the index, come from a replica that is some writes behind.
+//! not consistent, and reads of the index, come from a replica that is some writes behind. A consistent query sees each item
+//! as it was at one of two times.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -59,6 +60,8 @@ pub enum Fault {
     Partial,
     /// A read comes from a replica that is behind.
     Stale,
+    /// A query sees some items before a transaction and others after it.
+    Torn,
 }
 
 tokio::task_local! {
@@ -108,6 +111,8 @@ struct State {
     /// The writes that the replica does not have yet.
     behind: VecDeque<(String, String)>,
     random: fastrand::Rng,
+    /// Chooses which queries are torn, and where, so that the other choices do not depend on it.
+    tearing: fastrand::Rng,
     /// How many of a thousand calls have a fault.
     faults_per_mille: u32,
     counts: BTreeMap<Fault, u64>,
@@ -141,6 +146,7 @@ impl Cloud {
             replica: LazyCell::new(Box::new(replica)),
             behind: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),
+            tearing: fastrand::Rng::with_seed(!seed),
             faults_per_mille: 0,
             counts: BTreeMap::new(),
             calls: 0,
@@ -267,7 +273,9 @@ impl Cloud {
             }
             _ => sleep(after).await,
         }
-        Ok(answer)
+        let is_at_two_times =
+            operation == "Query" && body.contains(CONSISTENT) && fault != Some(Fault::Stale);
+        Ok(if is_at_two_times { self.state().tear(&body, answer) } else { answer })
     }
 }
 
@@ -336,6 +344,43 @@ impl State {
         }
         *body = shortened.to_string();
         true
+    }
+
+    /// The answer to a query that has seen some items earlier, when it was answered first, and others only now.
+    fn tear(&mut self, body: &str, first: Answer) -> Answer {
+        const ITEMS: &str = "Items";
+        if self.faults_per_mille == 0 || first.0 != 200 || self.tearing.bool() {
+            return first;
+        }
+        let second = self.answer("Query", body, false);
+        if second.1 == first.1 || [&first, &second].iter().any(|answer| answer.1.contains("LastEvaluatedKey"))
+        {
+            return first;
+        }
+        let mut items = BTreeMap::<String, [Option<Value>; 2]>::new();
+        let mut answers = [&first, &second].map(|answer| parse(&answer.1));
+        for (time, answer) in answers.iter_mut().enumerate() {
+            for item in answer[ITEMS].as_array_mut().into_iter().flatten() {
+                let key = item["sk"]["S"].as_str().unwrap_or_default().to_owned();
+                items.entry(key).or_default()[time] = Some(item.take());
+            }
+        }
+        let mut seen: Vec<_> = items
+            .into_values()
+            .filter_map(|[first, second]| if self.tearing.bool() { first } else { second })
+            .collect();
+        let request = parse(body);
+        if seen.len() as u64 > request["Limit"].as_u64().unwrap_or(u64::MAX) || !self.faults.admits() {
+            return first;
+        }
+        if request["ScanIndexForward"] == false {
+            seen.reverse();
+        }
+        *self.counts.entry(Fault::Torn).or_default() += 1;
+        let [mut answer, _] = answers;
+        let count = json!(seen.len());
+        (answer["Count"], answer["ScannedCount"], answer[ITEMS]) = (count.clone(), count, Value::Array(seen));
+        (200, answer.to_string())
     }
 
     /// The answer to a transaction that was carried out in the last ten minutes.

@@ -75,6 +75,7 @@ impl<'i> Items<'i> {
         self.claims("EMAIL#", "email");
         self.claims("PHONE#", "phone");
         self.applications();
+        self.records();
         self.counters(known);
         self.histories(known);
     }
@@ -250,6 +251,34 @@ impl<'i> Items<'i> {
             let is_closed = closed.contains(&number(application, "role_id"));
             if !is_final && application["role_closed"]["BOOL"] != is_closed {
                 self.fail(&format!("the role is closed: {is_closed}, but {application}"));
+            }
+        }
+    }
+
+    /// A candidate's record and the items beside it have the applications of the lists, and the record knows how often those
+    /// items were written.
+    fn records(&mut self) {
+        let place = |item: &Value| (number(item, "id"), text(item, "stage").to_owned());
+        for candidate in self.of("CANDIDATE") {
+            let items = self.of(&format!("CANDIDATE#{}", text(candidate, "sk")));
+            let Some(record) = items.iter().find(|item| text(item, "sk") == "~FILE") else { continue };
+            let further: Vec<_> =
+                items.iter().filter(|item| text(item, "sk").starts_with("~APPLICATION#")).collect();
+            let inside = record["applications"]["L"].as_array().into_iter().flatten();
+            let own: BTreeSet<_> =
+                inside.map(|one| &one["M"]).chain(further.iter().map(|item| **item)).map(place).collect();
+            let id = number(candidate, "id");
+            let listed = self.of("APPLICATION").into_iter();
+            let listed = listed.filter(|one| number(one, "candidate_id") == id).map(place).collect();
+            if own != listed {
+                self.fail(&format!(
+                    "the candidate {id} has the applications {own:?}, and the lists {listed:?}"
+                ));
+            }
+            let written: u64 = further.iter().map(|item| number(item, "written")).sum();
+            let is_later = |item: &&&&Value| number(item, "version") > number(record, "version");
+            if written != number(record, "written") || further.iter().any(|item| is_later(&item)) {
+                self.fail(&format!("the record of {id} does not agree with its applications: {items:?}"));
             }
         }
     }

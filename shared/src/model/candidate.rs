@@ -232,12 +232,12 @@ impl OpenScreen {
 
 impl CandidateRecord {
     /// The maximum number of applications of one candidate.
-    // All of them are in one item of the table, which can have 400 KB.
+    // Whoever reads the person reads all of them.
     pub const MAX_APPLICATIONS: usize = 200;
     /// The maximum number of recorded consents of one candidate, except for withdrawals of consents in force.
     pub const MAX_CONSENTS: usize = 100;
     /// The maximum number of applications that one move changes.
-    // Each takes up to seven of the 100 actions of a transaction.
+    // Each takes up to eight of the 100 actions of a transaction.
     pub const MAX_STEPS: usize = 10;
 
     /// A new candidate.

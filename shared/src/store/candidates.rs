@@ -8,7 +8,7 @@ use super::applications::{Applicant, Applied};
 use super::finding::{Reference, by_id};
 use super::keys::Key;
 use super::list::Range;
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording};
 use crate::id::Id;
@@ -65,7 +65,7 @@ impl Transaction {
         let Some((record, _)) = past.last() else { return Ok(()) };
         let id = record.candidate.id;
         self.candidate = Some(id);
-        self.insert(item::write(record, keys::candidate_record(self.tenant, id), None)?);
+        self.insert_record(&past.iter().map(|(version, _)| version).collect::<Vec<_>>())?;
         self.record(recording::candidate_changes(None, record));
         self.put(list_item(self.tenant, &record.candidate)?)?;
         let key = keys::email(self.tenant, &record.candidate.profile.email);
@@ -127,8 +127,7 @@ impl Transaction {
         after: &CandidateRecord,
     ) -> Result<(), StoreError> {
         let (old, new) = (&before.candidate, &after.candidate);
-        let item = |record| item::write(record, keys::candidate_record(self.tenant, new.id), None);
-        self.replace(&item(before)?, &item(after)?)?;
+        self.replace_whole_record(before, after)?;
         self.record(recording::candidate_changes(Some(before), after));
         if old == new { Ok(()) } else { self.put(list_item(self.tenant, new)?) }
     }
@@ -179,7 +178,7 @@ impl Store {
         tenant: Tenant,
         id: Id,
     ) -> Result<Option<MaybeErased<CandidateRecord>>, StoreError> {
-        self.read(keys::candidate_record(tenant, id)).await?.map(read_record).transpose()
+        Ok(self.read_with_record(&keys::candidate_file(tenant, id)).await?.0)
     }
 
     /// The record of the candidate with this e-mail address.
@@ -217,11 +216,7 @@ impl Store {
         candidate: Id,
         role: Id,
     ) -> Result<(Option<MaybeErased<CandidateRecord>>, Option<Role>), StoreError> {
-        let (record, role) = (keys::candidate_record(tenant, candidate), keys::role(tenant, role));
-        let mut items = self.read_many([record.clone(), role.clone()]).await?;
-        let record = record.take_from(&mut items).map(read_record).transpose()?;
-        let role = role.take_from(&mut items).map(item::read).transpose()?;
-        Ok((record, role))
+        tokio::try_join!(self.find_candidate(tenant, candidate), self.find_role(tenant, role))
     }
 
     /// Everything about the candidate, with the current state of the roles. With `newest`, the history has at most this number
@@ -232,21 +227,19 @@ impl Store {
         id: Id,
         newest: Option<u32>,
     ) -> Result<Option<MaybeErased<CandidatePage>>, StoreError> {
-        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
+        let (mut screens, mut touchpoints) = (Vec::new(), Vec::new());
         let partition = match newest {
             None => keys::candidate_page(tenant, id),
             Some(_) => keys::candidate_screens_and_record(tenant, id),
         };
-        let (items, changes) =
-            tokio::try_join!(self.read_partition(&partition, MAX_PAGES), self.list_role_changes(tenant))?;
+        let ((record, items), changes) =
+            tokio::try_join!(self.read_with_record(&partition), self.list_role_changes(tenant))?;
         for (range, item) in items {
             if range.starts_with(keys::HISTORY) {
                 let read = item::read_listed::<Touchpoints>(item);
                 touchpoints.extend(read.into_iter().flat_map(Touchpoints::newest_first));
             } else if range.starts_with(keys::SCREEN) {
                 screens.extend(item::read_listed::<Screen>(item));
-            } else if range == keys::RECORD {
-                record = Some(read_record(item)?);
             }
         }
         let record = match record {

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Item;
+use super::item::number;
 use super::keys::{EXPIRES_AT, FILTER, PK, REAPPLIED, SK, STATUS_FILTER};
 
 /// The maximum number of changes in one expression. DynamoDB allows 4 KB and 300 operators.
@@ -76,6 +77,14 @@ impl Changes {
         Self::of(attributes.into_iter().map(|(name, value)| (path(name), Some(value))).collect())
     }
 
+    /// The same changes, which also add to a number that they do not set. An item that lacks it has 0.
+    pub(super) fn adding(mut self, name: &str, by: u64) -> Self {
+        push_clause(&mut self.expression, "ADD #added :added");
+        self.names.insert("#added".to_owned(), name.to_owned());
+        self.values.insert(":added".to_owned(), number(by));
+        self
+    }
+
     fn of(mut changes: Vec<Change>) -> Self {
         // The order of a map's attributes is random.
         changes.sort_by_cached_key(|(path, _)| format!("{path:?}"));
@@ -92,8 +101,9 @@ impl Changes {
                 None => push(&mut remove, "REMOVE ", &path),
             }
         }
-        built.expression =
-            [set, remove].into_iter().filter(|clause| !clause.is_empty()).collect::<Vec<_>>().join(" ");
+        for clause in [set, remove].iter().filter(|clause| !clause.is_empty()) {
+            push_clause(&mut built.expression, clause);
+        }
         built
     }
 
@@ -120,6 +130,13 @@ impl Changes {
 fn push(clause: &mut String, keyword: &str, part: &str) {
     clause.push_str(if clause.is_empty() { keyword } else { ", " });
     clause.push_str(part);
+}
+
+fn push_clause(expression: &mut String, clause: &str) {
+    if !expression.is_empty() {
+        expression.push(' ');
+    }
+    expression.push_str(clause);
 }
 
 fn is_key(name: &str) -> bool {
@@ -211,6 +228,14 @@ mod tests {
              REMOVE gone"
         );
         assert_eq!(Changes::between(&item(before.clone()), &item(before)), Changes::default());
+    }
+
+    #[test]
+    fn a_change_can_add_to_a_number() {
+        use serde_json::json;
+        let (before, after) = (item(json!({ "a": 1, "b": 2 })), item(json!({ "a": 3 })));
+        assert_eq!(text(&Changes::between(&before, &after).adding("n", 1)), "SET a = 3 REMOVE b ADD n 1");
+        assert_eq!(text(&Changes::between(&after, &after).adding("n", 2)), "ADD n 2");
     }
 
     #[test]

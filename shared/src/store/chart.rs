@@ -62,9 +62,13 @@ macro_rules! rows {
             /// opening: posting in the career page's list, by the time since when it is public
             opening: Opening, "{tenant}#OPENING"(tenant: Tenant),
                 "{since}{id:016}"(since: Timestamp = sortable(since), id: Id), of Tenant;
-            /// candidate's record: candidate, applications, open screens, consents that count; of an erased candidate, what is kept
+            /// candidate's record: candidate, first application, open screens, consents that count; of an erased candidate, what is
+            /// kept
             candidate_record: candidate_record, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id), "~FILE"(),
                 of Candidate;
+            /// further application of a candidate, beside the record
+            candidate_application: Application, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
+                "~APPLICATION#{id:016}"(id: Id), of Candidate;
             /// touchpoints of a change, by the version of the candidate's record, because clocks may differ
             touchpoints: Touchpoints, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_history,
                 "HISTORY#{version:012}"(version: u64), of Candidate;

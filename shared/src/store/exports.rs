@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::candidate_records::see;
 use super::candidates::Touchpoints;
 use super::item::FORM;
 use super::keys::{self, EXPIRES_AT, FILTER, PK, SK, STATUS_FILTER};
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, item};
 use crate::id::Id;
@@ -71,8 +72,12 @@ impl Store {
                 found.entry(self.kind_of(&item)?.name).or_default().push(item);
             }
         }
-        let record = found.remove("candidate_record").and_then(|mut records| records.pop());
-        let record = match record.map(read_record).transpose()? {
+        let of_record = ["candidate_record", "candidate_application"].map(|kind| found.remove(kind));
+        let seen = match see(of_record.into_iter().flatten().flatten())? {
+            Ok(record) => record,
+            Err(_) => self.find_candidate(tenant, id).await?,
+        };
+        let record = match seen {
             Some(MaybeErased::Present(record)) => record,
             Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
             None => return Ok(None),

@@ -38,8 +38,11 @@ pub(super) const SCREEN: &str = "SCREEN#";
 const SCREEN_END: &str = "SCREEN#~";
 /// A range key that sorts before all others, which are visible ASCII characters.
 const START: &str = "!";
-/// A range key that sorts before records and unfinished erasures, and after everything else.
-const BEFORE_RECORD: &str = "~";
+/// A range key that sorts before unfinished erasures, and before records and the applications beside them, but after everything
+/// else. It is also the beginning of theirs.
+pub(super) const BEFORE_RECORD: &str = "~";
+/// A range key that sorts after all applications beside a candidate's record, and before the record.
+const APPLICATION_END: &str = "~APPLICATION#~";
 /// A range key that sorts after all others.
 pub(super) const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
@@ -245,9 +248,14 @@ pub(super) fn submissions_and_files(tenant: Tenant, candidate: Id) -> Partition 
     Partition::section(candidate_record(tenant, candidate).pk, FILE, SUBMISSION_END)
 }
 
+/// The part of this partition with the record and the applications beside it.
+pub(super) fn candidate_file(tenant: Tenant, id: Id) -> Partition {
+    Partition::section(candidate_record(tenant, id).pk, BEFORE_RECORD, RECORD)
+}
+
 /// The two parts of a candidate's partition before and after the screens, without the record.
 pub(super) fn candidate_extras(tenant: Tenant, candidate: Id) -> [Partition; 2] {
-    [(START, SCREEN), (SCREEN_END, BEFORE_RECORD)]
+    [(START, SCREEN), (SCREEN_END, APPLICATION_END)]
         .map(|(from, to)| Partition::section(candidate_record(tenant, candidate).pk, from, to))
 }
 

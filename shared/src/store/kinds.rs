@@ -171,7 +171,7 @@ mod tests {
     /// The page reads from the first touchpoint to the record, and has a place for nothing else.
     #[test]
     fn other_items_of_a_candidate_sort_before_what_the_candidates_page_reads() {
-        let of_page = ["touchpoints", "candidate_screen", "candidate_record"];
+        let of_page = ["touchpoints", "candidate_screen", "candidate_application", "candidate_record"];
         let shared = KINDS.iter().filter(|kind| kind.pk == "{tenant}#CANDIDATE#{candidate:016}");
         for kind in shared.filter(|kind| !of_page.contains(&kind.name)) {
             assert!(kind.sk < HISTORY && !kind.sk.starts_with('{'), "{}", kind.name);

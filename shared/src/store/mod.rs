@@ -9,6 +9,7 @@ mod api_keys;
 mod applications;
 mod audit;
 mod audit_origin;
+mod candidate_records;
 mod candidates;
 mod changes;
 mod channels;

@@ -75,6 +75,17 @@ impl Partition {
         }
     }
 
+    /// The hash key.
+    pub(super) fn key(&self) -> &str {
+        match self {
+            Self::Table(key)
+            | Self::EventuallyConsistent(key)
+            | Self::Filtered(key)
+            | Self::ByStatus(key) => key,
+            Self::Section { pk, .. } => pk,
+        }
+    }
+
     pub(super) fn section(pk: String, from: &str, to: &str) -> Self {
         Self::Section { pk, from: from.to_owned(), to: to.to_owned() }
     }

@@ -12,7 +12,7 @@ use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key};
 use super::list::Range;
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::organizations::ATTEMPTS;
 use super::{Item, Store, StoreError, Transaction};
 use crate::clock::Timestamp;
@@ -69,15 +69,16 @@ impl Store {
             let records = if keys.is_empty() { Vec::new() } else { self.read_many(keys).await? };
             done.people += records.len() as u64;
             for record in records {
-                match read_record(record) {
-                    Ok(MaybeErased::Present(record)) => {
+                match self.complete_record(tenant, record).await {
+                    Ok(Some(MaybeErased::Present(record))) => {
                         let written = Box::pin(self.rewrite(tenant, record, writes, ids, now)).await?;
                         work.written += written;
                         done.rewritten += u64::from(written > 0);
                     }
-                    Ok(MaybeErased::Erased(_)) => {}
+                    Ok(_) => {}
                     // It is reported. Whoever restores it runs the command again.
-                    Err(_) => everybody = false,
+                    Err(StoreError::Unreadable(_)) => everybody = false,
+                    Err(error) => return Err(error),
                 }
             }
             before = next;

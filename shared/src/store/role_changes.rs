@@ -8,13 +8,14 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
 
 use super::applications::{Applied, entry_item};
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key};
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
 use super::{Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
@@ -24,6 +25,8 @@ use crate::model::{Application, CandidateRecord, RetentionStart, Role, RoleState
 const VERSION: &str = "role_version";
 /// The attribute with how far the copies are up to date.
 const POSITION: &str = "position";
+/// The number of people whose further applications are read at the same time.
+const QUERIES: usize = 8;
 
 /// A change of a role that the copies in applications do not have yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,9 +101,18 @@ impl Store {
         if !keys.is_empty() {
             items.extend(self.read_many(keys.into_values()).await?);
         }
-        // An unreadable record is reported.
-        let records = items.into_iter().filter_map(|item| read_record(item).ok());
-        Ok(records.filter_map(MaybeErased::present).collect())
+        let whole = items.into_iter().map(|item| self.complete_record(tenant, item));
+        let whole: Vec<_> = stream::iter(whole).buffer_unordered(QUERIES).collect().await;
+        let mut records = Vec::new();
+        for found in whole {
+            match found {
+                Ok(found) => records.extend(found.and_then(MaybeErased::present)),
+                // It is reported.
+                Err(StoreError::Unreadable(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(records)
     }
 
     /// Remembers how far the copies are up to date. Returns whether the role has not changed again.

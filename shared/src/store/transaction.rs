@@ -167,7 +167,7 @@ pub(super) struct SlugClaim {
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 /// The attribute with the version of an item, which grows with every write.
-const VERSION: &str = "version";
+pub(super) const VERSION: &str = "version";
 
 impl Transaction {
     /// An empty transaction.
@@ -378,8 +378,17 @@ impl Transaction {
     /// Turns an item into its next version. Keeps the attributes that this release does not know. Fails if the version of
     /// `after` is not a later one, because a concurrent update could then be lost.
     pub(super) fn replace(&mut self, before: &Item, after: &Item) -> Result<(), StoreError> {
+        self.replace_with(before, after, Changes::between(before, after))
+    }
+
+    /// Like [`Self::replace`], with these changes.
+    pub(super) fn replace_with(
+        &mut self,
+        before: &Item,
+        after: &Item,
+        changes: Changes,
+    ) -> Result<(), StoreError> {
         let version = later_version(before, after)?;
-        let changes = Changes::between(before, after);
         self.versioned(Effect::Change(Key::of(after)?, changes), version);
         Ok(())
     }

@@ -6,11 +6,12 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::applications::{SCREENED, now};
+use super::candidate_records::DAMAGED;
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::roles::Kept;
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
@@ -131,15 +132,31 @@ impl Check<'_> {
     }
 
     async fn candidate(&mut self, entry: Key, id: Id) -> Result<(), StoreError> {
-        let Some(item) = self.store.read(keys::candidate_record(self.tenant, id)).await? else {
-            self.found(entry, "its record is missing".to_owned(), false);
-            return Ok(());
+        let (key, file) = (keys::candidate_record(self.tenant, id), keys::candidate_file(self.tenant, id));
+        let mut seen = self.store.see_record(&file).await;
+        if let Ok((Err(torn), _)) = &seen {
+            let mut transaction = Transaction::new(self.tenant);
+            transaction.mend_record(id, torn);
+            let repaired = self.rebuilds && Box::pin(self.store.attempt(transaction)).await?;
+            self.found(key.clone(), DAMAGED.to_owned(), repaired);
+            if repaired {
+                seen = self.store.see_record(&file).await;
+            }
+        }
+        let record = match seen {
+            Ok((Ok(Some(MaybeErased::Present(record))), _)) => record,
+            Ok((Ok(None), _)) => {
+                self.found(entry, "its record is missing".to_owned(), false);
+                return Ok(());
+            }
+            // What cannot be read is found already.
+            Ok(_) | Err(StoreError::Unreadable(_)) => return Ok(()),
+            Err(error) => return Err(error),
         };
-        let Ok(MaybeErased::Present(record)) = read_record(item) else { return Ok(()) };
         let mut expected = Transaction::new(self.tenant);
         expected.insert_candidate(record.clone(), &[])?;
         let guard = |transaction: &mut Transaction| transaction.require_candidate(&record);
-        Box::pin(self.copies(expected, &keys::candidate_record(self.tenant, id), guard)).await
+        Box::pin(self.copies(expected, &key, guard)).await
     }
 
     async fn screen(&mut self, id: Id) -> Result<(), StoreError> {
@@ -183,7 +200,7 @@ impl Check<'_> {
         Box::pin(self.copies(expected, &keys::role(tenant, id), guard)).await
     }
 
-    /// Compares the copies of a record with those that `expected` writes. `guard` requires that the record is unchanged.
+    /// Compares the copies of a record, which are in other partitions, with those that `expected` writes. `guard` requires that the record is unchanged.
     async fn copies(
         &mut self,
         expected: Transaction,
@@ -192,7 +209,7 @@ impl Check<'_> {
     ) -> Result<(), StoreError> {
         let copies = expected.items().map(|item| Ok((Key::of(&item)?, item)));
         let copies = copies.collect::<Result<Vec<_>, StoreError>>()?;
-        let copies: Vec<_> = copies.into_iter().filter(|(key, _)| key != record).collect();
+        let copies: Vec<_> = copies.into_iter().filter(|(key, _)| key.pk != record.pk).collect();
         for chunk in copies.chunks(MAX_BATCH) {
             let mut stored = self.store.read_many(chunk.iter().map(|(key, _)| key.clone())).await?;
             for (key, copy) in chunk {

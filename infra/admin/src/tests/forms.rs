@@ -29,6 +29,12 @@ async fn table() -> (TestApi, u64) {
     Box::pin(admin.output("channel connect-x 1 --username acme")).await;
     Box::pin(admin.output("channel connect-whatsapp 1 --phone-number-id 1")).await;
     let candidate = Box::pin(populate(&api, ACME)).await;
+    let role =
+        Box::pin(api.post("/api/v1/roles", json!({ "title": "Cook" }))).await.expect(201).number("/id");
+    Box::pin(api.post(&format!("/api/v1/roles/{role}/publish"), json!({}))).await.expect(200);
+    let jane = Box::pin(api.get("/api/v1/candidates?email=jane@example.com")).await.number("/data/0/id");
+    let path = format!("/api/v1/candidates/{jane}/applications");
+    Box::pin(api.post(&path, json!({ "role_id": role }))).await.expect(201);
     let gone = Box::pin(admin.json("organization create Gone --plan free")).await["id"].clone();
     Box::pin(admin.output(&format!("organization suspend {gone}"))).await;
     Box::pin(admin.output(&format!("organization delete {gone} --confirm gone --no-files"))).await;
@@ -370,11 +376,12 @@ const COPIES: [&str; 9] = [
 ];
 
 /// The kinds of items that are changed after they were written.
-const CHANGED: [&str; 29] = [
+const CHANGED: [&str; 30] = [
     "api_key",
     "application",
     "call_setting",
     "candidate",
+    "candidate_application",
     "candidate_record",
     "candidate_screen",
     "confirmation",

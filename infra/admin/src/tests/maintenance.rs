@@ -105,6 +105,79 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
     }
 }
 
+/// A person whose second application is lost or cannot be read is not shown without it. Everybody else is, and a rebuild accepts
+/// what is lost.
+#[tokio::test]
+async fn a_record_that_lacks_an_application_is_found_and_mended() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    api.write_open_roles(1..=3).await;
+    let mut people = Vec::new();
+    for email in ["ada@example.com", "grace@example.com"] {
+        let person = json!({ "name": "Ada", "email": email, "role_id": 1 });
+        let id = api.post("/api/v1/candidates", person).await.expect(201).number("/id");
+        let path = format!("/api/v1/candidates/{id}");
+        for role in [2, 3] {
+            api.post(&format!("{path}/applications"), json!({ "role_id": role })).await.expect(201);
+        }
+        api.post(&format!("{path}/advance"), json!({ "stage": "interview" })).await.expect(200);
+        people.push((id, path));
+    }
+    let (ada, path) = &people[0];
+    let verify = async || admin.json("verify 1 --items-per-second 1000000").await["findings"].clone();
+    assert_eq!(verify().await, json!([]));
+    let whole = api.get(path).await.expect(200).body;
+    let others = async || {
+        api.get(&people[1].1).await.expect(200);
+        let listed = api.get("/api/v1/candidates?role_id=2").await.expect(200);
+        assert_eq!(listed.body["data"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            api.get("/api/v1/applications").await.expect(200).body["data"].as_array().unwrap().len(),
+            6
+        );
+    };
+
+    let mut items = api.stored_items().await;
+    let pk = format!("1#live#CANDIDATE#{ada:016}");
+    let further = items.keys().filter(|(other, sk)| *other == pk && sk.starts_with("~APPLICATION#"));
+    let further: Vec<_> = further.cloned().collect();
+    assert_eq!(further.len(), 2);
+    let unreadable = items[&further[0]].clone();
+    let later = ("form".to_owned(), AttributeValue::N("2".to_owned()));
+    api.write_items([unreadable.clone().into_iter().chain([later]).collect()]).await;
+    let export = format!("{path}/export");
+    for path in [path, &export] {
+        assert_eq!(api.get(path).await.expect(500).string("/code"), "unreadable");
+    }
+    api.post(&format!("{path}/advance"), json!({ "stage": "offer" })).await.expect(500);
+    others().await;
+    let found = verify().await;
+    assert_eq!((&found[0]["sk"], found.as_array().unwrap().len()), (&json!(further[0].1), 1), "{found}");
+    api.write_items([unreadable]).await;
+    assert_eq!(api.get(path).await.expect(200).body, whole);
+
+    items.remove(&further[0]);
+    api.restore(&items).await;
+    for path in [path, &export] {
+        assert_eq!(api.get(path).await.expect(500).string("/code"), "unreadable");
+    }
+    others().await;
+    let found = verify().await;
+    let problem = "the applications beside it are not those that it counts";
+    assert_eq!((&found[0]["sk"], &found[0]["problem"]), (&json!("~FILE"), &json!(problem)), "{found}");
+    let record = (pk.clone(), "~FILE".to_owned());
+    assert_eq!(api.stored_items().await[&record], items[&record], "nothing was written");
+    let rebuilt = admin.json("rebuild 1 --items-per-second 1000000").await;
+    assert_eq!(rebuilt["findings"][0]["repaired"], true, "{rebuilt}");
+    let mended = api.get(path).await.expect(200);
+    assert_eq!(mended.body["applications"].as_array().unwrap().len(), 2);
+    assert_eq!(mended.body["applications"][0], whole["applications"][0]);
+    let moved = api.post(&format!("{path}/advance"), json!({ "stage": "offer" })).await.expect(200);
+    assert_eq!(moved.body["applications"].as_array().unwrap().len(), 2);
+    assert_eq!(api.get(path).await.expect(200).string("/applications/0/stage"), "offer");
+    assert_eq!(verify().await, json!([]));
+}
+
 #[tokio::test]
 async fn an_item_without_a_form_is_found_and_stays() {
     let api = TestApi::new().await;
