@@ -3,7 +3,7 @@
 use futures_util::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use shared::clock::Timestamp;
-use shared::model::{Mode, Opening, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
+use shared::model::{Mode, Opening, Places, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
 use shared::store::Transaction;
 use tests::careers::{cards, insert, next, published, read, sitemap, titles};
 use tests::interceptor::RecordedCall;
@@ -42,8 +42,8 @@ fn realistic_vacancy(number: u64) -> (Role, Posting) {
     let (mut role, mut posting) = published(number, &format!("{level} {work}, {field}{rare}"), at(number));
     let text = "We are looking for somebody who likes people and soup, and who can count both. ".repeat(12);
     role.content.department = Text::parse(&pick(&["Operations", "Product", "Sales & Marketing"], 4)).unwrap();
-    role.content.location =
-        Text::parse(&pick(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7)).unwrap();
+    let location = pick(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7);
+    role.content.places = Places::named(Text::parse(&location).unwrap(), None);
     let policies = [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)];
     role.content = role.content.with_remote_policy(policies[usize::try_from(number % 3).unwrap()]);
     role.content.salary = SalaryRange::new(Salary::new(90_000), Salary::new(120_000)).unwrap();
@@ -187,7 +187,8 @@ async fn a_search_of_maximum_length_openings_finds_every_result_across_pages() {
     let longest = |number: u64| {
         let (mut role, posting) = published(number, &title(number), at(number));
         role.content.department = Text::parse(&format!("{number:04}{}", "d".repeat(96))).unwrap();
-        role.content.location = Text::parse(&format!("{number:04}{}", "l".repeat(196))).unwrap();
+        let location = Text::parse(&format!("{number:04}{}", "l".repeat(196))).unwrap();
+        role.content.places = Places::named(location, None);
         role.content = role.content.with_remote_policy(Some(RemotePolicy::Onsite));
         role.content.salary = SalaryRange::new(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
         Opening::of(&role, &posting).unwrap()

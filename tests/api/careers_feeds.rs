@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use shared::clock::Timestamp;
-use shared::model::{Opening, Text};
+use shared::model::{Opening, Place, Places, Text};
 use tests::careers::{Vacancy, insert, published, read, sitemap, value};
 use tests::{ACME, BASE_URL, Response, TestApi};
 
@@ -72,7 +72,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
             "next_url": null,
             "jobs": [
                 {
-                    "id": bare.posting, "title": "Bare", "department": null, "location": null,
+                    "id": bare.posting, "title": "Bare", "department": null, "location": null, "locations": [],
                     "country": null, "remote_policy": null, "is_remote": false, "employment_type": null,
                     "description": { "html": "<p>of the role</p>\n", "plain": "of the role" },
                     "requirements": null, "compensation": null,
@@ -81,7 +81,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
                 },
                 {
                     "id": cook.posting, "title": "Cook & \"Baker\"", "department": "Food",
-                    "location": "Austin, Texas", "country": "US", "remote_policy": "remote", "is_remote": true,
+                    "location": "Austin, Texas", "country": "US", "locations": [], "remote_policy": "remote", "is_remote": true,
                     "employment_type": "temporary",
                     "description": {
                         "html": "<h3>Soup</h3>\n<p><em>hot</em> &lt;u&gt;</p>\n", "plain": "Soup\nhot <u>",
@@ -267,7 +267,9 @@ async fn sitemaps_are_complete_with_fields_of_maximum_length() {
     let longest = |(mut role, mut posting): (shared::model::Role, shared::model::Posting)| {
         posting.content.title = Text::parse(&"🦀".repeat(200)).unwrap();
         role.content.department = Text::parse(&"🦀".repeat(100)).unwrap();
-        role.content.location = Text::parse(&"🦀".repeat(200)).unwrap();
+        let longest = |length| Text::parse(&"🦀".repeat(length)).unwrap();
+        let place = Place::new(longest(100), longest(100), Text::parse(&"🦀".repeat(20)).unwrap(), None);
+        role.content.places = Places::of(vec![place.unwrap(); Places::MAX]);
         Opening::of(&role, &posting).unwrap()
     };
     insert_openings(&api, vacancies(0, 1_150).into_iter().map(longest)).await;

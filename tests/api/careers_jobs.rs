@@ -11,13 +11,13 @@ use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 use crate::careers_openings::assert_consistent;
 
 /// Returns the structured data for search engines.
-fn json_ld(page: &Response) -> Option<Value> {
+pub(crate) fn json_ld(page: &Response) -> Option<Value> {
     let rest = page.text.split_once("<script type=\"application/ld+json\">")?.1;
     Some(serde_json::from_str(rest.split("</script>").next()?).unwrap())
 }
 
 /// Returns the names and values in the page's list of facts.
-fn facts(page: &Response) -> Vec<(String, String)> {
+pub(crate) fn facts(page: &Response) -> Vec<(String, String)> {
     let facts = page.text.split("<dt>").skip(1).filter_map(|fact| fact.split("</div>").next());
     facts.filter_map(|fact| fact.split_once("</dt>").map(|(name, text)| (words(name), words(text)))).collect()
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use shared::id::{Id, Ids};
 use shared::model::{
-    Analysis, CandidateRecord, Excerpt, ExternalId, Mode, Name, Outcome, Profile, Report, Role, RoleContent,
-    Scores, Source, Speaker, Tag, Tags, Text, Turn,
+    Analysis, CandidateRecord, Excerpt, ExternalId, Mode, Name, Outcome, Places, Profile, Report, Role,
+    RoleContent, Scores, Source, Speaker, Tag, Tags, Text, Turn,
 };
 use shared::services::screening;
 use shared::store::Transaction;
@@ -121,7 +121,7 @@ async fn the_longest_records_have_at_most_8000_tokens() {
         transaction.insert_candidate(record, &[]).unwrap();
         let mut content = RoleContent::titled(text(&dense(kind, 200)));
         content.description = Some(text(&dense(kind, 20_000)));
-        content.location = Some(text(&dense(kind, 200)));
+        content.places = Places::named(Some(text(&dense(kind, 200))), None);
         content.department = Some(text(&dense(kind, 100)));
         let role = Role::draft(Id::new(id).unwrap(), content, now).publish(now).unwrap();
         transaction.insert_role(&role).unwrap();

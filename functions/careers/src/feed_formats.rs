@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use shared::clock::Timestamp;
+use shared::handlers::responses::role::RoleLocation;
 use shared::id::Id;
 use shared::model::{Country, Currency, EmploymentType, RemotePolicy, Salary, SalaryRange};
 use utoipa::ToSchema;
@@ -72,10 +73,12 @@ pub(crate) struct FeedJob<'p> {
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
-    /// The location.
+    /// The location. If there are `locations`, it is that of the first one.
     pub(crate) location: Option<&'p str>,
-    /// The country: an ISO 3166-1 alpha-2 code.
+    /// The country: an ISO 3166-1 alpha-2 code. If there are `locations`, it is that of the first one.
     pub(crate) country: Option<Country>,
+    /// The places of work or, for remote work, the places where people may live.
+    pub(crate) locations: Vec<RoleLocation>,
     /// Where the work is done: on site, remotely, or both.
     pub(crate) remote_policy: Option<RemotePolicy>,
     /// Whether the job is fully remote.
@@ -179,6 +182,7 @@ mod tests {
             department: None,
             location: None,
             country: None,
+            locations: Vec::new(),
             remote_policy: None,
             is_remote: false,
             employment_type: None,
@@ -195,7 +199,7 @@ mod tests {
             "organization": "Acme", "url": "p", "next_url": null,
             "jobs": [{
                 "id": 7, "title": "Cook", "department": null, "location": null, "country": null,
-                "remote_policy": null, "is_remote": false, "employment_type": null,
+                "locations": [], "remote_policy": null, "is_remote": false, "employment_type": null,
                 "description": {"html": "<p><em>Soup</em></p>\n", "plain": "Soup"}, "requirements": null,
                 "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"},
                 "published_at": AT.to_string(), "updated_at": AT.to_string(), "url": "u", "apply_url": "a",

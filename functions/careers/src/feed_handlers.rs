@@ -1,5 +1,6 @@
 //! The handlers for the JSON feed and the sitemap.
 
+use shared::handlers::responses::role::RoleLocation;
 use shared::http::{Error, Output, Payload, PublicRequest, Reply};
 use shared::model::{Opening, PublicContent, RemotePolicy, Text};
 use shared::store::{self, Listed, Search, StoreError, opening_position};
@@ -11,8 +12,7 @@ use crate::site::Site;
 /// The number of jobs on a page of the feed. Even if every field has its maximum length, the response, encoded as a
 /// JSON string, is within Lambda's limit of 6 MB.
 const FEED_PAGE_SIZE: u32 = 15;
-/// The number of openings in a sitemap. Even if every field has its maximum length, they stay below the two megabytes
-/// that a list reads.
+/// The number of openings in a sitemap.
 const SITEMAP_SIZE: u32 = 800;
 /// The maximum number of megabytes that the sitemap index reads, about 70,000 openings.
 const MAX_MEGABYTES: usize = 20;
@@ -65,8 +65,9 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
             id: opening.id,
             title: opening.title.as_str(),
             department: opening.department.as_ref().map(Text::as_str),
-            location: opening.location.as_ref().map(Text::as_str),
-            country: opening.country,
+            location: opening.places.location().map(Text::as_str),
+            country: opening.places.country(),
+            locations: RoleLocation::all(&opening.places),
             remote_policy: opening.remote_policy,
             is_remote: opening.remote_policy == Some(RemotePolicy::Remote),
             employment_type: opening.employment_type,
@@ -102,8 +103,17 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
     let tenant = site.career.tenant();
     let xml = if let Some(before) = position::read(&context.query()) {
         let is_first = before == position::first();
-        let page = store::Paging { limit: SITEMAP_SIZE, before: Some(before) };
-        sitemap(&site, &context.store().list_openings(tenant, &page).await?.items, is_first)
+        // A list reads at most two megabytes at once.
+        let (mut openings, mut next) = (Vec::new(), Some(before));
+        while let (Some(before), Ok(read)) = (next.take(), u32::try_from(openings.len()))
+            && read < SITEMAP_SIZE
+        {
+            let page = store::Paging { limit: SITEMAP_SIZE - read, before: Some(before) };
+            let listed: Listed<Opening> = context.store().list_openings(tenant, &page).await?;
+            openings.extend(listed.items);
+            next = listed.next;
+        }
+        sitemap(&site, &openings, is_first)
     } else {
         let search = Search { before: None, limit: usize::MAX, megabytes: MAX_MEGABYTES };
         let all = context.store().search_openings(tenant, search, |_| true).await?.items;

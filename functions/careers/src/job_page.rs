@@ -81,7 +81,7 @@ impl PostedJob {
 
     /// The country whose telephone numbers need no country code.
     pub(crate) fn country(&self) -> Option<Country> {
-        self.role.content.country.or(self.settings.country)
+        self.role.content.places.country().or(self.settings.country)
     }
 
     /// Renders the page. If the posting is open, the page has an application form with the values in `typed`, the file that
@@ -105,8 +105,8 @@ impl PostedJob {
             layout: self.site.layout(Some(path.as_str()).filter(|_| self.is_open)),
             title: title.as_str(),
             department: content.department.as_ref().map(Text::as_str),
-            location: content.location.as_ref().map(Text::as_str),
-            country: content.country.map(Country::name),
+            locations: content.places.names(),
+            countries: content.places.countries().into_iter().map(Country::name).collect(),
             remote_policy: content.remote_policy().map(RemotePolicy::as_str),
             employment_type: content.employment_type.map(EmploymentType::words),
             salary: content.salary.words(),
@@ -166,8 +166,7 @@ impl PostedJob {
             organization: self.site.name(),
             organization_url: &self.site.url(self.site.portal()),
             logo_url: self.site.logo_url().as_deref(),
-            place: content.place().map(Text::as_str),
-            country: content.country,
+            places: &content.places,
             is_remote: content.remote_policy() == Some(RemotePolicy::Remote),
             employment_type: content.employment_type,
             salary: content.salary,

@@ -1,7 +1,7 @@
 //! Structured data for search engines: schema.org's `JobPosting` as JSON-LD, following Google's guidelines.
 
 use serde_json::{Value, json};
-use shared::model::{Country, EmploymentType, Salary, SalaryRange};
+use shared::model::{Country, EmploymentType, Place, Places, Salary, SalaryRange, Text};
 
 /// An opening that accepts applications.
 pub(crate) struct JobPosting<'p> {
@@ -17,10 +17,8 @@ pub(crate) struct JobPosting<'p> {
     pub(crate) organization_url: &'p str,
     /// The absolute URL of its logo.
     pub(crate) logo_url: Option<&'p str>,
-    /// The location, unless it is the word `Remote`.
-    pub(crate) place: Option<&'p str>,
-    /// The country.
-    pub(crate) country: Option<Country>,
+    /// Where the work is done or, for remote work, where people may live.
+    pub(crate) places: &'p Places,
     /// Whether the job is fully remote.
     pub(crate) is_remote: bool,
     /// The kind of employment.
@@ -79,30 +77,44 @@ impl JobPosting<'_> {
         Some(in_script(&posting))
     }
 
-    /// Returns the property and the value for the place of work, or for the area from which people may apply for remote
+    /// Returns the property and the value for the places of work, or for the areas from which people may apply for remote
     /// work ("Anywhere" by default); `None` if on-site work has neither a location nor a country.
     ///
-    /// The location is free text and is not parsed. It becomes the locality of on-site work, or the name of the area.
+    /// A location in words is not parsed. It becomes the locality of on-site work, or the name of the area.
     fn place(&self) -> Option<(&'static str, Value)> {
-        let mut address = json!({"@type": "PostalAddress"});
-        if let Some(country) = self.country {
-            address["addressCountry"] = json!(country.code());
+        let places = self.places.list().iter();
+        if self.is_remote {
+            let areas = places.map(area).fold(Vec::new(), |mut areas, area| {
+                if !areas.contains(&area) {
+                    areas.push(area);
+                }
+                areas
+            });
+            let areas = one_or_all(areas).unwrap_or_else(|| self.area_in_words());
+            return Some(("applicantLocationRequirements", areas));
         }
-        if !self.is_remote {
-            if let Some(place) = self.place {
-                address["addressLocality"] = json!(place);
-            }
-            let is_known = self.place.is_some() || self.country.is_some();
-            return is_known.then(|| ("jobLocation", json!({"@type": "Place", "address": address})));
-        }
-        let area = match (self.place, self.country) {
-            (Some(place), Some(_)) => {
-                json!({"@type": "AdministrativeArea", "name": place, "address": address})
-            }
-            (None, Some(country)) => json!({"@type": "Country", "name": country.name()}),
-            (place, None) => json!({"@type": "AdministrativeArea", "name": place.unwrap_or("Anywhere")}),
+        let (location, country) = (self.places.location().map(Text::as_str), self.places.country());
+        let in_words = || {
+            let location = location.filter(|_| !self.places.is_remote());
+            (location.is_some() || country.is_some()).then(|| address(location, None, None, country))
         };
-        Some(("applicantLocationRequirements", area))
+        let listed = places.map(|place| {
+            let (city, region) = (place.city().map(Text::as_str), place.region().map(Text::as_str));
+            address(city, region, place.postal_code().map(Text::as_str), place.country())
+        });
+        Some(("jobLocation", one_or_all(listed.collect()).or_else(in_words)?))
+    }
+
+    fn area_in_words(&self) -> Value {
+        let location = self.places.location().map(Text::as_str).filter(|_| !self.places.is_remote());
+        match (location, self.places.country().map(Country::name)) {
+            (None, Some(country)) => json!({"@type": "Country", "name": country}),
+            (None, None) => json!({"@type": "AdministrativeArea", "name": "Anywhere"}),
+            (Some(location), country) => {
+                let names = [location].into_iter().chain(country.filter(|name| !location.contains(name)));
+                json!({"@type": "AdministrativeArea", "name": names.collect::<Vec<_>>().join(", ")})
+            }
+        }
     }
 
     fn salary(&self) -> Option<Value> {
@@ -119,6 +131,44 @@ impl JobPosting<'_> {
             }
         }
         Some(salary)
+    }
+}
+
+/// Returns the value if there is only one, or all in an array; `None` without any.
+fn one_or_all(mut values: Vec<Value>) -> Option<Value> {
+    if values.len() > 1 { Some(values.into()) } else { values.pop() }
+}
+
+/// Returns the place at an address.
+fn address(
+    locality: Option<&str>,
+    region: Option<&str>,
+    postal_code: Option<&str>,
+    country: Option<Country>,
+) -> Value {
+    let mut address = json!({"@type": "PostalAddress"});
+    for (property, part) in [
+        ("addressLocality", locality),
+        ("addressRegion", region),
+        ("postalCode", postal_code),
+        ("addressCountry", country.map(Country::code)),
+    ] {
+        if let Some(part) = part {
+            address[property] = json!(part);
+        }
+    }
+    json!({"@type": "Place", "address": address})
+}
+
+/// Returns the area from which people may apply for remote work. Google knows countries and their states, but no cities.
+fn area(place: &Place) -> Value {
+    let country = place.country().map(Country::name);
+    match (place.region().map(Text::as_str), country) {
+        (Some(region), Some(country)) => json!({"@type": "State", "name": format!("{region}, {country}")}),
+        (None, Some(country)) => json!({"@type": "Country", "name": country}),
+        (region, None) => {
+            json!({"@type": "AdministrativeArea", "name": region.or(place.city().map(Text::as_str))})
+        }
     }
 }
 
@@ -151,11 +201,27 @@ fn in_script(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use proptest::prelude::*;
 
     fn range(min: Option<i64>, max: Option<i64>) -> SalaryRange {
         SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
+    }
+
+    static AUSTIN: LazyLock<Places> = LazyLock::new(|| named(Some("Austin, Texas"), None));
+
+    fn named(location: Option<&str>, country: Option<&str>) -> Places {
+        Places::named(location.and_then(Text::cut), country.and_then(|code| code.parse().ok()))
+    }
+
+    /// Places, each with a city, a region, a postal code and a country.
+    fn listed(places: &[[&str; 4]]) -> Places {
+        let place = |[city, region, postal_code, country]: &[&str; 4]| {
+            Place::new(Text::cut(city), Text::cut(region), Text::cut(postal_code), country.parse().ok())
+        };
+        Places::of(places.iter().filter_map(place).collect())
     }
 
     fn cook() -> JobPosting<'static> {
@@ -166,8 +232,7 @@ mod tests {
             organization: "Acme",
             organization_url: "https://a.example/careers/acme",
             logo_url: None,
-            place: Some("Austin, Texas"),
-            country: None,
+            places: &AUSTIN,
             is_remote: false,
             employment_type: None,
             salary: range(Some(40_000), Some(50_000)),
@@ -205,7 +270,7 @@ mod tests {
         assert_eq!(markup(&cook()), expected);
         let full = JobPosting {
             logo_url: Some("https://a.example/logo.png"),
-            country: "US".parse().ok(),
+            places: &named(Some("Austin, Texas"), Some("US")),
             employment_type: Some(EmploymentType::Contract),
             salary: cook().salary.in_currency("CHF".parse().ok()),
             ..cook()
@@ -220,17 +285,27 @@ mod tests {
 
     #[test]
     fn remote_work_has_an_applicant_location_and_no_job_location() {
-        let area = |name: &str| json!({"@type": "AdministrativeArea", "name": name});
-        let mut texas = area("Texas");
-        texas["address"] = json!({"@type": "PostalAddress", "addressCountry": "US"});
-        for (place, country, expected) in [
-            (None, None, area("Anywhere")),
-            (Some("Texas"), None, area("Texas")),
-            (Some("Texas"), Some("US"), texas),
-            (None, Some("DE"), json!({"@type": "Country", "name": "Germany"})),
+        let area = |kind: &str, name: &str| json!({"@type": kind, "name": name});
+        let anywhere = area("AdministrativeArea", "Anywhere");
+        for (places, expected) in [
+            (named(None, None), anywhere.clone()),
+            (named(Some("Remote"), None), anywhere),
+            (named(Some("Texas"), None), area("AdministrativeArea", "Texas")),
+            (named(Some("Texas"), Some("US")), area("AdministrativeArea", "Texas, United States")),
+            (named(Some("Bonn, Germany"), Some("DE")), area("AdministrativeArea", "Bonn, Germany")),
+            (named(None, Some("DE")), area("Country", "Germany")),
+            (listed(&[["", "", "", "DE"]]), area("Country", "Germany")),
+            (listed(&[["Bonn", "", "", "DE"], ["Ulm", "", "", "DE"]]), area("Country", "Germany")),
+            (
+                listed(&[["", "Texas", "", "US"], ["", "", "", "CA"], ["Austin", "Texas", "", "US"]]),
+                json!([area("State", "Texas, United States"), area("Country", "Canada")]),
+            ),
+            (
+                listed(&[["Bonn", "", "", ""], ["", "Texas", "", ""]]),
+                json!([area("AdministrativeArea", "Bonn"), area("AdministrativeArea", "Texas")]),
+            ),
         ] {
-            let country = country.map(|code| code.parse().unwrap());
-            let markup = markup(&JobPosting { place, country, is_remote: true, ..cook() });
+            let markup = markup(&JobPosting { places: &places, is_remote: true, ..cook() });
             assert_eq!(markup["jobLocationType"], "TELECOMMUTE");
             assert_eq!(markup["applicantLocationRequirements"], expected);
             assert_eq!(markup.get("jobLocation"), None);
@@ -238,12 +313,27 @@ mod tests {
     }
 
     #[test]
+    fn each_place_of_work_has_an_address() {
+        let location = |places: &Places| markup(&JobPosting { places, ..cook() })["jobLocation"].clone();
+        let place = |address: &Value| json!({"@type": "Place", "address": address});
+        let austin = place(&json!({
+            "@type": "PostalAddress", "addressLocality": "Austin", "addressRegion": "TX", "postalCode": "78701",
+            "addressCountry": "US",
+        }));
+        let germany = place(&json!({"@type": "PostalAddress", "addressCountry": "DE"}));
+        let (in_austin, in_germany) = (["Austin", "TX", "78701", "US"], ["", "", "", "DE"]);
+        assert_eq!(location(&listed(&[in_austin])), austin);
+        assert_eq!(location(&listed(&[in_austin, in_germany])), json!([austin, germany]));
+    }
+
+    #[test]
     fn openings_without_required_fields_have_no_markup() {
-        assert_eq!(JobPosting { place: None, ..cook() }.json_ld(), None);
+        let nowhere = Places::default();
+        assert_eq!(JobPosting { places: &nowhere, ..cook() }.json_ld(), None);
         assert_eq!(JobPosting { description_html: "\n", ..cook() }.json_ld(), None);
-        let in_germany = JobPosting { place: None, country: "DE".parse().ok(), ..cook() };
+        let in_germany = named(None, Some("DE"));
         let address = json!({"@type": "PostalAddress", "addressCountry": "DE"});
-        assert_eq!(markup(&in_germany)["jobLocation"]["address"], address);
+        assert_eq!(markup(&JobPosting { places: &in_germany, ..cook() })["jobLocation"]["address"], address);
     }
 
     #[test]

@@ -46,22 +46,23 @@ impl Query {
             && self.remote_policy.is_none()
     }
 
-    /// Returns a predicate for openings that match. Every keyword must occur in the title, department, location or
-    /// country, and each filter must match its own field. A location may also be a country. Case and accents are ignored.
+    /// Returns a predicate for openings that match. Every keyword must occur in the title, department, places or
+    /// countries, and each filter must match its own field. A location may also be a country. Case and accents are ignored.
     fn matcher(&self) -> impl Fn(&Opening) -> bool + use<> {
         let keywords: Vec<_> = folded(&self.keywords).split_whitespace().map(str::to_owned).collect();
         let (department, location) = (folded(&self.department), folded(&self.location));
         let remote_policy = self.remote_policy;
         move |opening| {
             let field = |text: Option<&str>| text.map(folded).unwrap_or_default();
-            let country = field(opening.country.map(Country::name));
-            let opening_location = field(opening.location.as_ref().map(Text::as_str));
+            let places = opening.places.names().into_iter().map(|name| folded(&name));
+            let countries = opening.places.countries().into_iter().map(|country| folded(country.name()));
+            let places: Vec<_> = places.chain(countries).collect();
             let opening_department = field(opening.department.as_ref().map(Text::as_str));
             let title = folded(opening.title.as_str());
-            let all = format!("{title} {opening_department} {opening_location} {country}");
+            let all = format!("{title} {opening_department} {}", places.join(" "));
             keywords.iter().all(|keyword| all.contains(keyword.as_str()))
                 && opening_department.contains(&department)
-                && (opening_location.contains(&location) || country.contains(&location))
+                && (location.is_empty() || places.iter().any(|place| place.contains(&location)))
                 && remote_policy.is_none_or(|policy| opening.remote_policy == Some(policy))
         }
     }
@@ -101,7 +102,7 @@ impl Choices {
         // With more openings than fit on a page, visitors type.
         if self.openings <= PAGE_SIZE as usize {
             self.departments.extend(opening.department.as_ref().map(|text| text.as_str().to_owned()));
-            self.locations.extend(opening.location.as_ref().map(|text| text.as_str().to_owned()));
+            self.locations.extend(opening.places.names());
         }
     }
 }
@@ -206,8 +207,8 @@ fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card
         path: site.job_path(&opening.slug),
         title: opening.title.as_str(),
         department: opening.department.as_ref().map(Text::as_str),
-        location: opening.location.as_ref().map(Text::as_str),
-        country: opening.country.map(Country::name),
+        locations: opening.places.names(),
+        countries: opening.places.countries().into_iter().map(Country::name).collect(),
         remote_policy: opening.remote_policy.map(RemotePolicy::as_str),
         employment_type: opening.employment_type.map(EmploymentType::words),
         salary: opening.salary.words(),

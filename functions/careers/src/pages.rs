@@ -117,10 +117,10 @@ pub(crate) struct Card<'p> {
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
-    /// The location.
-    pub(crate) location: Option<&'p str>,
-    /// The name of the country.
-    pub(crate) country: Option<&'static str>,
+    /// The places, or the location in words.
+    pub(crate) locations: Vec<String>,
+    /// The names of the countries.
+    pub(crate) countries: Vec<&'static str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
     /// The kind of employment: `Full-time`.
@@ -143,10 +143,10 @@ pub(crate) struct JobPage<'p> {
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
-    /// The location.
-    pub(crate) location: Option<&'p str>,
-    /// The name of the country.
-    pub(crate) country: Option<&'static str>,
+    /// The places, or the location in words.
+    pub(crate) locations: Vec<String>,
+    /// The names of the countries.
+    pub(crate) countries: Vec<&'static str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
     /// The kind of employment: `Full-time`.
@@ -338,18 +338,21 @@ fn workplace(remote_policy: &str) -> &str {
     }
 }
 
-/// Returns the label of a remote policy; `None` if the location is the same word.
-fn workplace_beside(location: Option<&str>, remote_policy: Option<&'static str>) -> Option<&'static str> {
+/// Returns the label of a remote policy; `None` if the only location is the same word.
+fn workplace_beside(locations: &[String], remote_policy: Option<&'static str>) -> Option<&'static str> {
     let workplace = workplace(remote_policy?);
-    location.is_none_or(|location| !location.eq_ignore_ascii_case(workplace)).then_some(workplace)
+    let is_repeated = matches!(locations, [location] if location.eq_ignore_ascii_case(workplace));
+    (!is_repeated).then_some(workplace)
 }
 
-/// Returns the name of a country; `None` if the location contains it.
-fn country_beside(location: Option<&str>, country: Option<&'static str>) -> Option<&'static str> {
-    let country = country?;
-    let is_repeated =
-        location.is_some_and(|location| location.to_lowercase().contains(&country.to_lowercase()));
-    (!is_repeated).then_some(country)
+/// Returns the names of the countries that no location contains.
+fn countries_beside(locations: &[String], countries: &[&'static str]) -> Vec<&'static str> {
+    let locations: Vec<_> = locations.iter().map(|location| location.to_lowercase()).collect();
+    let is_repeated = |country: &&str| {
+        let country = country.to_lowercase();
+        locations.iter().any(|location| location.contains(&country))
+    };
+    countries.iter().copied().filter(|country| !is_repeated(country)).collect()
 }
 
 /// Percent-encodes a query value: everything except unreserved characters (RFC 3986).
@@ -386,18 +389,28 @@ mod tests {
 
     #[test]
     fn the_workplace_does_not_repeat_the_location() {
-        assert_eq!(workplace_beside(Some("REMOTE"), Some("remote")), None);
-        assert_eq!(workplace_beside(Some("Remote"), Some("hybrid")), Some("Hybrid"));
-        assert_eq!(workplace_beside(Some("Berlin"), Some("remote")), Some("Remote"));
-        assert_eq!(workplace_beside(None, Some("onsite")), Some("On-site"));
-        assert_eq!(workplace_beside(None, None), None);
+        let beside = |locations: &[&str], policy| {
+            let locations: Vec<_> = locations.iter().map(|&location| location.to_owned()).collect();
+            workplace_beside(&locations, policy)
+        };
+        assert_eq!(beside(&["REMOTE"], Some("remote")), None);
+        assert_eq!(beside(&["Remote"], Some("hybrid")), Some("Hybrid"));
+        assert_eq!(beside(&["Berlin"], Some("remote")), Some("Remote"));
+        assert_eq!(beside(&["Remote", "Berlin"], Some("remote")), Some("Remote"));
+        assert_eq!(beside(&[], Some("onsite")), Some("On-site"));
+        assert_eq!(beside(&[], None), None);
     }
 
     #[test]
-    fn the_country_does_not_repeat_the_location() {
-        assert_eq!(country_beside(Some("Berlin"), Some("Germany")), Some("Germany"));
-        assert_eq!(country_beside(Some("Berlin, GERMANY"), Some("Germany")), None);
-        assert_eq!(country_beside(None, Some("Germany")), Some("Germany"));
-        assert_eq!(country_beside(Some("Berlin"), None), None);
+    fn the_countries_do_not_repeat_the_locations() {
+        let beside = |locations: &[&str], countries: &[&'static str]| {
+            let locations: Vec<_> = locations.iter().map(|&location| location.to_owned()).collect();
+            countries_beside(&locations, countries)
+        };
+        assert_eq!(beside(&["Berlin"], &["Germany"]), ["Germany"]);
+        assert!(beside(&["Berlin, GERMANY"], &["Germany"]).is_empty());
+        assert_eq!(beside(&[], &["Germany"]), ["Germany"]);
+        assert_eq!(beside(&["Norway", "Berlin"], &["Norway", "Germany"]), ["Germany"]);
+        assert!(beside(&["Berlin"], &[]).is_empty());
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use shared::http::page::Problem;
-use shared::model::{Email, EmploymentType, Salary, SalaryRange};
+use shared::model::{Email, EmploymentType, Place, Places, Salary, SalaryRange, Text};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
@@ -53,8 +53,8 @@ fn openings(text: &str) -> OpeningsPage<'_> {
         path: path(text),
         title: text,
         department: Some(text),
-        location: Some(text),
-        country: Some("Côte d'Ivoire"),
+        locations: vec![text.to_owned(), text.to_owned()],
+        countries: vec!["Côte d'Ivoire"],
         remote_policy: Some("hybrid"),
         employment_type: Some("Full-time"),
         salary: Some(text.to_owned()),
@@ -82,6 +82,8 @@ fn openings(text: &str) -> OpeningsPage<'_> {
 fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> JobPage<'p> {
     let description_html = descriptions::html(description);
     let url = https(text);
+    let place = || Place::new(Text::cut(text), Text::cut(text), Text::cut(text), "US".parse().ok());
+    let places = Places::of(place().into_iter().chain(place()).collect());
     let posting = JobPosting {
         title: text,
         description_html: &description_html,
@@ -89,8 +91,7 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         organization: text,
         organization_url: &url,
         logo_url: Some(&url),
-        place: Some(text),
-        country: "US".parse().ok(),
+        places: &places,
         is_remote: true,
         employment_type: Some(EmploymentType::FullTime),
         salary: SalaryRange::new(Salary::new(1), Salary::new(2)).unwrap_or_default(),
@@ -101,8 +102,8 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         layout: layout(text),
         title: text,
         department: Some(text),
-        location: Some(text),
-        country: Some("Côte d'Ivoire"),
+        locations: vec![text.to_owned(), text.to_owned()],
+        countries: vec!["Côte d'Ivoire"],
         remote_policy: Some("onsite"),
         employment_type: Some("Full-time"),
         salary: Some(text.to_owned()),

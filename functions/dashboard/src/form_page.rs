@@ -226,19 +226,18 @@ impl Form {
         let mut others = Vec::new();
         for message in messages {
             let (path, problem) = message.split_once(' ').unwrap_or((&message, "is invalid"));
-            let field = self.fields.iter_mut().find(|field| {
-                !field.name.is_empty()
-                    && path
-                        .strip_prefix(&field.name)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+            let field = self.fields.iter_mut().find_map(|field| {
+                let rest = path.strip_prefix(&field.name).filter(|_| !field.name.is_empty())?;
+                (rest.is_empty() || rest.starts_with('[')).then_some((field, rest))
             });
             match field {
-                Some(field) if problem.starts_with(char::is_uppercase) => {
+                Some((field, _)) if problem.starts_with(char::is_uppercase) => {
                     // A sentence about a file.
                     field.problem.get_or_insert(problem.to_owned());
                 }
-                Some(field) => {
-                    field.problem.get_or_insert(format!("{} {}.", field.label, in_words(problem)));
+                Some((field, rest)) => {
+                    let part = part_of_line(rest).unwrap_or_default();
+                    field.problem.get_or_insert(format!("{}{part} {}.", field.label, in_words(problem)));
                 }
                 None => others.push(sentence(&message)),
             }
@@ -310,6 +309,12 @@ impl Refusal {
             error => Err(error),
         }
     }
+}
+
+/// What a path names in a field with several lines: `[0].postal_code` is the postal code in the first line.
+fn part_of_line(path: &str) -> Option<String> {
+    let (index, part) = path.strip_prefix('[')?.split_once("].")?;
+    Some(format!(", line {}: the {}", index.parse::<usize>().ok()? + 1, part.replace('_', " ")))
 }
 
 /// The names of fields in a problem, such as `salary_max`, as words.

@@ -24,8 +24,8 @@ impl JobPreview {
         let html = |text: Option<&str>| text.map(descriptions::html).unwrap_or_default();
         let facts = [
             ("Department", role.department.as_ref().map(|department| department.as_str().to_owned())),
-            ("Location", role.location.as_ref().map(|location| location.as_str().to_owned())),
-            ("Country", role.country.map(Country::name).map(str::to_owned)),
+            ("Location", listed(role.places.names())),
+            ("Country", listed(role.places.countries().into_iter().map(Country::name))),
             ("Workplace", role.remote_policy().map(RemotePolicy::words).map(str::to_owned)),
             ("Employment", role.employment_type.map(EmploymentType::words).map(str::to_owned)),
             ("Salary", role.salary.words()),
@@ -37,4 +37,10 @@ impl JobPreview {
             requirements: html(requirements.map(Text::as_str)),
         }
     }
+}
+
+/// Several words as one; `None` without any.
+fn listed<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Option<String> {
+    let words: Vec<String> = words.into_iter().map(Into::into).collect();
+    (!words.is_empty()).then(|| words.join(" · "))
 }

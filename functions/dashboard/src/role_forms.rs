@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use shared::handlers::responses;
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
-use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag};
-use shared::model::{self, Country, EmploymentType, Posting, PostingContent, RemotePolicy, Role, Text};
+use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
+use shared::model::{
+    self, Country, EmploymentType, Place, Posting, PostingContent, RemotePolicy, Role, Text,
+};
 
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
@@ -25,13 +27,13 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     if is_preview(&request) {
-        return match request.input::<quick_post::QuickPost>() {
+        return match read_form::<quick_post::QuickPost>(&sent(&request)) {
             Ok(job) => quick_post_form().show_preview(&request, JobPreview::of(&job.role, &job.job_posting)),
             Err(error) => quick_post_form().show_again(&request, error),
         };
     }
     let is_draft = request.page.form().get("publish") == "false";
-    match request.carry_out(request.call(request.fields()), quick_post::create).await {
+    match request.carry_out(request.call(sent(&request)), quick_post::create).await {
         Ok(reply) => {
             let path = reply
                 .created_id()
@@ -43,7 +45,7 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 fn quick_post_form() -> Form {
-    let mut fields = role_fields("role.", &Value::Null);
+    let mut fields = role_fields("role.", &Value::Null, &[]);
     fields.push(
         Field::line("job_posting.requirements", "Requirements")
             .of(FieldKind::Lines(5))
@@ -66,16 +68,16 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
     if is_preview(&request) {
         let (role, posting) = find_role_and_posting(&request).await?;
         let form = role_form(&request, &role)?;
-        let edited = request.input::<RolePatch>().and_then(|patch| {
-            let mistake = || Error::Validation(vec!["salary_min must be at most salary_max".to_owned()]);
-            patch.apply(role.content).ok_or_else(mistake)
+        let edited = read_form::<RolePatch>(&sent(&request)).and_then(|patch| {
+            let mistake = |(field, problem)| Error::Validation(vec![format!("{field} {problem}")]);
+            patch.apply(role.content).map_err(mistake)
         });
         return match edited {
             Ok(content) => form.show_preview(&request, JobPreview::of(&content, &posting)),
             Err(error) => form.show_again(&request, error),
         };
     }
-    match request.carry_out(request.call(request.fields()), roles::update).await {
+    match request.carry_out(request.call(sent(&request)), roles::update).await {
         Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
         Err(error) => role_form(&request, &find_role(&request).await?)?.show_again(&request, error),
     }
@@ -84,13 +86,31 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
     let shown = shown(role, request);
     let (page, title) = (format!("/dashboard/roles/{}", role.id), role.content.title.as_str());
-    let fields = role_fields("", &json!(shown));
+    let fields = role_fields("", &json!(shown), role.content.places.list());
     let form = Form::new(Section::Roles, format!("Edit {title}"), fields, format!("{page}/edit"), "Save");
     Ok(form.below(page, title).of_version(entity_tag(&shown)?))
 }
 
-/// The fields of a role, with their values in `role`, which is the API's form of a role. `prefix` precedes their names.
-fn role_fields(prefix: &str, role: &Value) -> Vec<Field> {
+/// The fields of a role as the API has them. The form has one line for each place.
+fn sent(request: &MemberRequest) -> Parameters {
+    let is_lines = |name: &str| matches!(name, "locations" | "role.locations");
+    let fields = request.fields();
+    let places = fields.iter().flat_map(|(name, value)| {
+        let lines = value.lines().filter(|line| is_lines(name) && !line.trim().is_empty()).enumerate();
+        let parts = move |(index, line)| {
+            Place::parts_of(line)
+                .map(move |(part, text)| (format!("{name}[{index}].{part}"), text.to_owned()))
+        };
+        lines.flat_map(parts)
+    });
+    let is_whole = |(name, value): &(&str, &str)| !is_lines(name) || value.trim().is_empty();
+    let others = fields.iter().filter(is_whole).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    others.chain(places).collect()
+}
+
+/// The fields of a role, with their values in `role`, which is the API's form of a role, and its places. `prefix` precedes
+/// their names.
+fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
     let field = |name: &str, label| {
         let value = match &role[name] {
             Value::Null => String::new(),
@@ -108,6 +128,13 @@ fn role_fields(prefix: &str, role: &Value) -> Vec<Field> {
         field("department", "Department"),
         field("location", "Location").hint("A city or a region, or the word Remote."),
         field("country", "Country").of(choices(none.into_iter().chain(countries))),
+        field("locations", "Places")
+            .of(FieldKind::Lines(3))
+            .hint(
+                "If there are several, or to have addresses in search engines: a line for each, as city; region; postal code; \
+                 country. A part may be empty. Location and country then follow the first line.",
+            )
+            .with(&places.iter().map(Place::line).collect::<Vec<_>>().join("\n")),
         field("remote_policy", "Workplace").of(choices(none.into_iter().chain(workplaces))),
         field("employment_type", "Employment").of(choices(none.into_iter().chain(employment))),
         field("salary_min", "Annual salary from").hint("A whole number."),
@@ -122,12 +149,16 @@ fn role_fields(prefix: &str, role: &Value) -> Vec<Field> {
 
 /// The facts of a role that its page shows, with their labels.
 pub(crate) fn role_facts(role: &Role, request: &MemberRequest) -> Vec<(&'static str, String)> {
-    let fields = role_fields("", &json!(shown(role, request)));
+    let fields = role_fields("", &json!(shown(role, request)), &[]);
     let facts = fields.iter().filter(|field| {
-        !matches!(field.name(), "title" | "description" | "salary_min" | "salary_max" | "salary_currency")
+        !matches!(
+            field.name(),
+            "title" | "description" | "locations" | "salary_min" | "salary_max" | "salary_currency"
+        )
     });
+    let places = role.content.places.list().iter().map(|place| ("Place", place.to_string()));
     let salary = role.content.salary.words().unwrap_or_else(|| "–".to_owned());
-    facts.map(Field::fact).chain([("Salary", salary)]).collect()
+    facts.map(Field::fact).chain(places).chain([("Salary", salary)]).collect()
 }
 
 /// The API's form of a role.

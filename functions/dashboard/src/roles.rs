@@ -42,7 +42,7 @@ struct RoleRow<'p> {
     title: &'p str,
     status: RoleStatus,
     department: Option<&'p str>,
-    location: Option<&'p str>,
+    location: Option<String>,
     /// The number of distinct candidates.
     applicants: u64,
     /// The number of voice screens.
@@ -159,7 +159,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             title: role.content.title.as_str(),
             status: role.status,
             department: role.content.department.as_ref().map(Text::as_str),
-            location: role.content.location.as_ref().map(Text::as_str),
+            location: role.content.places.words(),
             applicants: stats.applicants,
             screens: stats.screens,
         }

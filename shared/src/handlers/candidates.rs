@@ -100,7 +100,7 @@ async fn read_phone<I>(
     if let Some(phone) = given.international() {
         return Ok(phone.clone());
     }
-    let mut country = role.and_then(|role| role.content.country);
+    let mut country = role.and_then(|role| role.content.places.country());
     if country.is_none() {
         let settings = request.context.store().find_organization_settings(request.tenant()).await?;
         country = settings.and_then(|settings| settings.country);

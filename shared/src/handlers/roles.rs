@@ -88,7 +88,7 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
     let content = request
         .input()?
         .apply(role.content.clone())
-        .ok_or_else(|| invalid("salary_min must be at most salary_max"))?;
+        .map_err(|(field, problem)| invalid(&format!("{field} {problem}")))?;
     request.check_precondition(&present(&request, role.clone()).await)?;
     if content == role.content {
         return Reply::resource(&present(&request, before.role).await);

@@ -197,9 +197,10 @@ pub async fn compose_texts(
         )));
     }
     let url = public_url(context.base_url(), organization.await, &posting.slug);
+    let places = role.content.places.words();
     let advert = x_text::Advert {
         title: posting.content.shown(&role.content).title.as_str(),
-        location: role.content.location.as_ref().map(model::Text::as_str),
+        location: places.as_deref(),
         remote_policy: role.content.remote_policy(),
         salary: role.content.salary,
         url: &url,

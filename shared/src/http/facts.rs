@@ -40,6 +40,15 @@ pub fn fact(name: &str, text: &str) -> Fact {
     }
 }
 
+/// An item of a list in words. An object is the texts in it.
+fn item(item: &Value) -> String {
+    match item {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        item => item.to_string(),
+    }
+}
+
 fn add(name: &str, value: &Value, facts: &mut Vec<Fact>) {
     let text = match value {
         Value::Null => return,
@@ -50,11 +59,7 @@ fn add(name: &str, value: &Value, facts: &mut Vec<Fact>) {
             return;
         }
         Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items =
-                items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
-            items.collect::<Vec<_>>().join(", ")
-        }
+        Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(", "),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
     facts.push(fact(name, &text));

@@ -42,6 +42,17 @@ pub trait Fields {
     /// An optional field with an array of at most `max` values, none of them `null` or blank.
     fn list<T: Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>>;
 
+    /// An optional field with an array of at most `max` objects.
+    fn objects<T: Input>(&mut self, name: &str, max: usize) -> Option<Vec<T>> {
+        match self.change_objects(name, max) {
+            Change::Set(objects) => Some(objects),
+            Change::Keep | Change::Clear => None,
+        }
+    }
+
+    /// An optional field of a PATCH with an array of at most `max` objects.
+    fn change_objects<T: Input>(&mut self, name: &str, max: usize) -> Change<Vec<T>>;
+
     /// An object that may be absent or `null`. Both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
@@ -189,7 +200,7 @@ pub fn read_body<'q, I: Input>(
 }
 
 /// Reads the fields of a form.
-pub(super) fn read_form<I: Input>(form: &Parameters) -> Result<I, Error> {
+pub fn read_form<I: Input>(form: &Parameters) -> Result<I, Error> {
     let mut messages = Vec::new();
     let fields = form.iter().map(|(name, value)| (Cow::Borrowed(name), RawField::Word(value))).collect();
     let reader = Reader { kind: Kind::FormField, prefix: String::new(), fields, messages: &mut messages };
@@ -229,7 +240,7 @@ fn result<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
     Err(Error::Validation(messages))
 }
 
-impl Fields for Reader<'_, '_> {
+impl<'v> Fields for Reader<'_, 'v> {
     fn required<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
             Field::Value(value) => Some(value),
@@ -262,42 +273,28 @@ impl Fields for Reader<'_, '_> {
     }
 
     fn list<T: Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
-        let raw = match self.take(name) {
-            Field::Absent | Field::Invalid => return Change::Keep,
-            Field::Blank => return Change::Clear,
-            Field::Value(raw) => raw,
-        };
-        let items: Option<Vec<RawField<'_>>> = match raw {
-            RawField::Json(raw) if scalar(raw).is_some_and(|scalar| scalar.is_blank()) => {
-                return Change::Clear;
-            }
-            RawField::Json(raw) => {
-                let items: Option<Vec<&RawValue>> = serde_json::from_str(raw.get()).ok();
-                items.map(|items| items.into_iter().map(RawField::Json).collect())
-            }
-            RawField::Word(words) if self.kind == Kind::FormField => {
-                let words = words.split(',').filter(|word| !word.trim().is_empty());
-                Some(words.map(RawField::Word).collect())
-            }
-            RawField::Word(_) => None,
-        };
-        let Some(items) = items else {
-            self.fail::<()>(name, "must be an array");
-            return Change::Keep;
-        };
-        if items.len() > max {
-            self.fail::<()>(name, &format!("must have at most {max} items"));
+        let items = self.items(name, max);
+        items.map(|items| {
+            let value = |(name, item): (String, RawField<'v>)| match self.value(&name, &item) {
+                Field::Value(value) => Some(value),
+                Field::Invalid => None,
+                Field::Absent | Field::Blank => self.fail(&name, "can't be blank"),
+            };
+            numbered(name, items).filter_map(value).collect()
+        })
+    }
+
+    fn change_objects<T: Input>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
+        let members = self.take_listed_members(name, max);
+        if members.is_empty() {
+            let items = self.items(name, max);
+            return items.map(|items| {
+                numbered(name, items).filter_map(|(name, item)| self.read_members(&name, &item)).collect()
+            });
         }
-        let mut values = Vec::new();
-        for (index, item) in items.into_iter().enumerate() {
-            let name = format!("{name}[{index}]");
-            match self.value(&name, &item) {
-                Field::Value(value) => values.push(value),
-                Field::Invalid => {}
-                Field::Absent | Field::Blank => drop(self.fail::<()>(&name, "can't be blank")),
-            }
-        }
-        Change::Set(values)
+        self.check_length(name, members.len(), max);
+        let read = numbered(name, members).filter_map(|(name, members)| self.read_object(&name, members));
+        Change::Set(read.collect())
     }
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
@@ -353,6 +350,52 @@ impl<'v> Reader<'_, 'v> {
             }
             Err(_) => self.fail(name, unreadable(raw.get(), "must be an object")),
         }
+    }
+
+    /// Takes the items of an array with at most `max` of them.
+    fn items(&mut self, name: &str, max: usize) -> Change<Vec<RawField<'v>>> {
+        let items = match self.take(name) {
+            Field::Absent | Field::Invalid => return Change::Keep,
+            Field::Blank => return Change::Clear,
+            Field::Value(RawField::Json(raw)) if scalar(raw).is_some_and(|scalar| scalar.is_blank()) => {
+                return Change::Clear;
+            }
+            Field::Value(RawField::Json(raw)) => {
+                let items: Option<Vec<&RawValue>> = serde_json::from_str(raw.get()).ok();
+                items.map(|items| items.into_iter().map(RawField::Json).collect::<Vec<_>>())
+            }
+            Field::Value(RawField::Word(words)) if self.kind == Kind::FormField => {
+                let words = words.split(',').filter(|word| !word.trim().is_empty());
+                Some(words.map(RawField::Word).collect())
+            }
+            Field::Value(RawField::Word(_)) => None,
+        };
+        if let Some(items) = items {
+            self.check_length(name, items.len(), max);
+            return Change::Set(items);
+        }
+        self.fail::<()>(name, "must be an array");
+        Change::Keep
+    }
+
+    fn check_length(&mut self, name: &str, length: usize, max: usize) {
+        if length > max {
+            self.fail::<()>(name, &format!("must have at most {max} items"));
+        }
+    }
+
+    /// Takes the fields of the objects in an array of a form, whose names begin with `locations[0].`, `locations[1].` and so on. Takes at
+    /// most one object more than `max`.
+    fn take_listed_members(&mut self, name: &str, max: usize) -> Vec<Vec<(Cow<'v, str>, RawField<'v>)>> {
+        let mut objects = Vec::new();
+        while self.kind == Kind::FormField && objects.len() <= max {
+            let members = self.take_members(&format!("{name}[{}]", objects.len()));
+            if members.is_empty() {
+                break;
+            }
+            objects.push(members);
+        }
+        objects
     }
 
     /// Takes the fields of a form whose names begin with the name of an object.
@@ -418,6 +461,11 @@ impl<'v> Reader<'_, 'v> {
             value => Field::Value(value),
         }
     }
+}
+
+/// The items of an array with their names, such as `tags[0]`.
+fn numbered<T>(name: &str, items: Vec<T>) -> impl Iterator<Item = (String, T)> {
+    items.into_iter().enumerate().map(move |(index, item)| (format!("{name}[{index}]"), item))
 }
 
 /// Converts a JSON value other than `null` to a scalar. Returns `None` for a string that is not valid Unicode.

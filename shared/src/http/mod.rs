@@ -50,7 +50,7 @@ pub use envelope::xray_trace_id;
 pub use environment::Environment;
 pub use error::{Error, ErrorBody, Existing, OAuthError};
 pub use expected_page::ExpectedPage;
-pub use fields::{Change, Fields, Input, field_name, read_body, read_query};
+pub use fields::{Change, Fields, Input, field_name, read_body, read_form, read_query};
 pub use gateway_event::with_valid_address;
 pub use handler_call::{HandlerCall, SentInput};
 pub use headers::FORM;

@@ -41,6 +41,11 @@ impl Country {
         if countries.is_empty() { Err("must name at least one country".to_owned()) } else { Ok(countries) }
     }
 
+    /// The country with this English name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|country| country.name.eq_ignore_ascii_case(name))
+    }
+
     /// The English name: `Germany`.
     pub const fn name(self) -> &'static str {
         self.name
@@ -337,6 +342,7 @@ mod tests {
             assert!(code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_uppercase()), "{code}");
             let country: Country = code.to_lowercase().parse().unwrap();
             assert_eq!((country.code(), country.name()), (code, name));
+            assert_eq!(Country::named(&name.to_ascii_uppercase()), Some(country));
         }
     }
 

@@ -38,6 +38,7 @@ mod organization;
 mod passkey;
 mod password;
 mod phone;
+mod place;
 mod posting;
 mod product_name;
 mod public_name;
@@ -119,6 +120,7 @@ pub use organization::{
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
 pub use phone::{GivenPhone, Phone, PhoneError, TypedPhone};
+pub use place::{City, Place, Places, PostalCode, Region};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use product_name::names_product;
 pub use public_name::is_public_name;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::role::{Department, EmploymentType, Location, RemotePolicy, RoleContent, SalaryRange, Title};
-use super::{Country, Posting, Role, RoleStats, RoleStatus, Slug};
+use super::role::{Department, EmploymentType, RemotePolicy, RoleContent, SalaryRange, Title};
+use super::{Places, Posting, Role, RoleStats, RoleStatus, Slug};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -32,11 +32,10 @@ pub struct Opening {
     pub title: Title,
     /// The department or team.
     pub department: Option<Department>,
-    /// The location.
-    pub location: Option<Location>,
-    /// The country.
-    pub country: Option<Country>,
     /// Where the work is done.
+    #[serde(flatten)]
+    pub places: Places,
+    /// Whether the work is done there, remotely, or both.
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
     pub employment_type: Option<EmploymentType>,
@@ -106,8 +105,7 @@ impl Opening {
             slug: posting.slug.clone(),
             title: posting.content.shown(content).title.clone(),
             department: content.department.clone(),
-            location: content.location.clone(),
-            country: content.country,
+            places: content.places.clone(),
             remote_policy: content.remote_policy(),
             employment_type: content.employment_type,
             salary: content.salary,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::text::grouped;
-use super::{Country, Currency, Lines, Slug, Text};
+use super::{Currency, Lines, Places, Slug, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -197,10 +197,9 @@ pub struct RoleContent {
     /// The description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
     /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub description: Option<LongText>,
-    /// A city, a state or the word Remote.
-    pub location: Option<Location>,
-    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, in any case.
-    pub country: Option<Country>,
+    /// Where the work is done.
+    #[serde(flatten)]
+    pub places: Places,
     /// Where the work is done. If it is missing, the location `Remote` in any case means `remote`.
     pub(crate) remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
@@ -216,8 +215,7 @@ impl RoleContent {
             title,
             department: None,
             description: None,
-            location: None,
-            country: None,
+            places: Places::default(),
             remote_policy: None,
             employment_type: None,
             salary: SalaryRange::default(),
@@ -226,22 +224,14 @@ impl RoleContent {
 
     /// The fields of the API, and whether they differ from those of `other`.
     pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
-        let Self {
-            title,
-            department,
-            description,
-            location,
-            country,
-            remote_policy: _,
-            employment_type,
-            salary,
-        } = self;
+        let Self { title, department, description, places, remote_policy: _, employment_type, salary } = self;
         [
             ("title", *title != other.title),
             ("department", *department != other.department),
             ("description", *description != other.description),
-            ("location", *location != other.location),
-            ("country", *country != other.country),
+            ("location", places.location() != other.places.location()),
+            ("country", places.country() != other.places.country()),
+            ("locations", places.list() != other.places.list()),
             ("remote_policy", self.remote_policy() != other.remote_policy()),
             ("employment_type", *employment_type != other.employment_type),
             ("salary_min", salary.min != other.salary.min),
@@ -259,13 +249,7 @@ impl RoleContent {
 
     /// Where the work is done. If no policy was given, the location `Remote` in any case means remote.
     pub fn remote_policy(&self) -> Option<RemotePolicy> {
-        let is_remote = self.location.is_some() && self.place().is_none();
-        self.remote_policy.or(is_remote.then_some(RemotePolicy::Remote))
-    }
-
-    /// The location, unless it is the word `Remote`, which is not a place.
-    pub fn place(&self) -> Option<&Location> {
-        self.location.as_ref().filter(|location| !location.as_str().eq_ignore_ascii_case("remote"))
+        self.remote_policy.or(self.places.is_remote().then_some(RemotePolicy::Remote))
     }
 }
 
@@ -514,7 +498,7 @@ mod tests {
             (None, None, None),
         ] {
             let content = RoleContent {
-                location: location.and_then(|location| Location::parse(location).unwrap()),
+                places: Places::named(location.and_then(Location::cut), None),
                 ..role(Draft).content.with_remote_policy(given)
             };
             assert_eq!(content.remote_policy(), policy, "{location:?} {given:?}");

@@ -35,6 +35,8 @@ enum Kind {
     Object(Description),
     /// An object that may be absent or `null`, even if it has required fields.
     OptionalObject(Description),
+    /// An array of objects, with its maximum length, that may be absent, `null` or a blank string.
+    Objects(Description, usize),
 }
 
 impl Description {
@@ -62,7 +64,7 @@ impl Description {
         self.fields.iter().any(|field| match &field.kind {
             Kind::Required(_) => true,
             Kind::Object(object) => object.is_required(),
-            Kind::Optional(_) | Kind::Replacement(_) | Kind::OptionalObject(_) => false,
+            Kind::Optional(_) | Kind::Replacement(_) | Kind::OptionalObject(_) | Kind::Objects(..) => false,
         })
     }
 
@@ -77,7 +79,9 @@ impl Description {
             let (required, schema) = match &field.kind {
                 Kind::Required(schema) => (true, schema),
                 Kind::Replacement(schema) | Kind::Optional(schema) => (false, schema),
-                Kind::Object(_) | Kind::OptionalObject(_) => panic!("a query has no objects"),
+                Kind::Object(_) | Kind::OptionalObject(_) | Kind::Objects(..) => {
+                    panic!("a query has no objects")
+                }
             };
             json!({
                 "name": field.name,
@@ -109,6 +113,12 @@ impl Description {
                 }
                 Kind::Replacement(schema) => schemas.tidy(schema.clone()),
                 Kind::Optional(schema) => optional(schemas.tidy(schema.clone())),
+                Kind::Objects(item, max) => {
+                    let output = schemas.item_type(output, &field.name).unwrap_or(output);
+                    item.schemas(source, schemas, output, named);
+                    let items = reference("schemas", item.name());
+                    optional(json!({ "type": "array", "items": items, "maxItems": max }))
+                }
                 Kind::Object(object) | Kind::OptionalObject(object) => {
                     let output = schemas.field_type(output, &field.name).unwrap_or(output);
                     object.schemas(source, schemas, output, named);
@@ -168,6 +178,11 @@ impl Fields for Description {
     fn list<T: shared::model::Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
         let list = json!({ "type": "array", "items": schema::<T>(), "maxItems": max });
         self.add(name, Kind::Optional(list));
+        Change::Keep
+    }
+
+    fn change_objects<T: Input>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
+        self.add(name, Kind::Objects(Self::of::<T>(), max));
         Change::Keep
     }
 

@@ -6,10 +6,11 @@ use super::reference::SCHEMAS;
 
 /// The names in the code and in the document, where the rule for bodies of requests is not enough. A generated client puts
 /// all schemas into one namespace, often together with the language's own types.
-const NAMES: [(&str, &str); 21] = [
+const NAMES: [(&str, &str); 22] = [
     ("Channels", "ChannelOverview"),
     ("Error", "Problem"),
     ("RoleContent", "RoleInput"),
+    ("Place", "RoleLocationInput"),
     ("QuickPost", "QuickPostInput"),
     ("Posted", "QuickPost"),
     ("Posting", "JobPosting"),

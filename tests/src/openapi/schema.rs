@@ -92,6 +92,11 @@ impl Schemas {
         self.field(name, field).and_then(name_of)
     }
 
+    /// The name of the type of a field's items, if it has one.
+    pub(super) fn item_type(&self, name: &str, field: &str) -> Option<&str> {
+        self.field(name, field)?.get("items").and_then(name_of)
+    }
+
     /// The description of a field of an output type.
     pub(super) fn field_description(&self, name: &str, field: &str) -> Option<String> {
         let field = self.field(name, field)?;

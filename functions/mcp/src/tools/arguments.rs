@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use shared::http::{Error, Fields, Input, read_body};
 use shared::model::schema::string;
-use shared::model::{self, Scalar};
+use shared::model::{self, Place, Scalar};
 use shared::string_enum;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
@@ -65,13 +65,20 @@ const PAY: [&str; 2] = ["salary_min", "salary_max"];
 
 /// The arguments that a call has. Hosts whose models must send every argument send `null`, a blank text, an empty list or
 /// no pay for those that they have no value for, so these count as absent. What is to be emptied is named in `clear`, and
-/// becomes `null` here. Arguments that the schema does not have stay, so that they are refused by name.
+/// becomes `null` here. Places, which are lines, become objects. Arguments that the schema does not have stay, so that they are refused by name.
 pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
     let properties = &schema["properties"];
     let is_given =
         |(name, value): &(&String, &Value)| properties.get(name).is_none() || !is_absent(name, value);
     let given = arguments.iter().filter(is_given);
     let mut settled: Map<_, _> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let places = settled.get_mut("locations").and_then(Value::as_array_mut);
+    for place in places.into_iter().flatten() {
+        if let Some(line) = place.as_str() {
+            let parts: Value = Place::parts_of(line).collect();
+            *place = parts;
+        }
+    }
     let Some(clearable) = schema.pointer(CLEARABLE).and_then(Value::as_array) else { return Ok(settled) };
     let Some(cleared) = settled.remove("clear") else { return Ok(settled) };
     let mut mistakes = Vec::new();

@@ -82,7 +82,7 @@ pub(crate) async fn resource(request: &McpRequest, id: Id) -> Result<Value, Tool
 /// Everything about a role, which only the hiring team writes. Fields without a value are left out.
 pub(super) fn whole(role: &Value) -> Map<String, Value> {
     let mut shown = role.as_object().cloned().unwrap_or_default();
-    shown.retain(|_, value| !value.is_null());
+    shown.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty()));
     shown
 }
 

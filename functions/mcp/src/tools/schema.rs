@@ -25,6 +25,10 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("requirements", "Markdown"),
     ("location", "A city, a state or Remote"),
     ("country", "ISO code, such as DE"),
+    (
+        "locations",
+        "Instead of location and country: each \"city; region; postal code; country\", parts may be empty",
+    ),
     ("remote_policy", "Where the work is done"),
     ("employment_type", "The kind of employment"),
     ("salary_min", "A year"),
@@ -127,6 +131,12 @@ impl Recorder {
         self.properties.entry(name).or_insert(simple(&raw::<T>()));
     }
 
+    /// Adds an array of objects, each of which an assistant writes on one line.
+    fn add_lines(&mut self, name: &str) {
+        let lines = json!({ "type": "array", "items": { "type": "string" } });
+        self.properties.insert(name.to_owned(), lines);
+    }
+
     fn add_object<T: Input>(&mut self, name: &str) -> bool {
         let recorder = Self::of::<T>();
         let is_required = !recorder.required.is_empty();
@@ -196,6 +206,17 @@ impl Fields for Recorder {
     fn list<T: model::Value>(&mut self, name: &str, _: usize) -> Change<Vec<T>> {
         let list = json!({ "type": "array", "items": simple(&raw::<T>()) });
         self.properties.insert(name.to_owned(), list);
+        Change::Keep
+    }
+
+    fn objects<T: Input>(&mut self, name: &str, _: usize) -> Option<Vec<T>> {
+        self.add_lines(name);
+        None
+    }
+
+    fn change_objects<T: Input>(&mut self, name: &str, _: usize) -> Change<Vec<T>> {
+        self.add_lines(name);
+        self.clearable.push(name.to_owned());
         Change::Keep
     }
 

@@ -16,9 +16,7 @@ use jiff::SignedDuration;
 use shared::clock::later;
 use shared::handlers::responses::posting::public_url;
 use shared::http::Environment;
-use shared::model::{
-    Branding, Email, Mode, OrganizationSettings, Post, Style, Tenant, Text, TimeZoneName, x_text,
-};
+use shared::model::{Branding, Email, Mode, OrganizationSettings, Post, Style, Tenant, TimeZoneName, x_text};
 use shared::providers::x_simulator;
 use shared::store::{Store, Transaction};
 
@@ -90,9 +88,10 @@ impl Company<'_> {
         for (role, style) in open.zip(Style::ALL.into_iter().cycle()).take(POSTS) {
             let (Some(posting), Some(opened_at)) = (&role.posting, role.opened_at()) else { continue };
             let content = &role.role.content;
+            let places = content.places.words();
             let advert = x_text::Advert {
                 title: content.title.as_str(),
-                location: content.location.as_ref().map(Text::as_str),
+                location: places.as_deref(),
                 remote_policy: content.remote_policy(),
                 salary: content.salary,
                 url: &public_url(&self.base_url, &self.organization.organization, &posting.slug),

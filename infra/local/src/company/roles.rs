@@ -2,8 +2,8 @@
 
 use shared::clock::Timestamp;
 use shared::model::{
-    EmploymentType, Lines, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary, SalaryRange,
-    Slug,
+    EmploymentType, Lines, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary,
+    SalaryRange, Slug,
 };
 use shared::store::Transaction;
 
@@ -117,8 +117,7 @@ impl RolePlan {
         let mut content = RoleContent::titled(text(self.title)?);
         content.department = Some(text(self.department)?);
         content.description = Some(text(&description)?);
-        content.location = Some(text(self.location)?);
-        content.country = Some(self.country.parse()?);
+        content.places = Places::named(Some(text(self.location)?), Some(self.country.parse()?));
         content.employment_type = Some(self.employment_type);
         content.salary = salary.in_currency(Some(self.currency.parse()?));
         Ok(content.with_remote_policy(Some(self.remote_policy)))

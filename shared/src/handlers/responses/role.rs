@@ -8,12 +8,41 @@ use crate::clock::Timestamp;
 use crate::http::{Change, Fields, Input, input};
 use crate::id::Id;
 use crate::model::{
-    self, Country, Currency, Department, EmploymentType, Location, LongText, Organization, RemotePolicy,
-    RoleContent, RoleStatus, Salary, SalaryRange, Title,
+    self, City, Country, Currency, Department, EmploymentType, Location, LongText, Organization, Place,
+    Places, PostalCode, Region, RemotePolicy, RoleContent, RoleStatus, Salary, SalaryRange, Title,
 };
 
 /// The problem of a `salary_min` above `salary_max`.
 const MIN_ABOVE_MAX: &str = "must be at most salary_max";
+
+/// The problem of a `location` or `country` that contradicts `locations`.
+const NOT_THE_FIRST: &str = "is that of the first of the locations; set locations instead";
+
+/// A place of work or, for remote work, a place where people may live.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RoleLocation {
+    /// The city or town.
+    pub city: Option<City>,
+    /// The state, the province or another region, as it is written in an address: `TX`.
+    pub region: Option<Region>,
+    /// The postal code.
+    pub postal_code: Option<PostalCode>,
+    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`.
+    pub country: Option<Country>,
+}
+
+impl RoleLocation {
+    /// The API form of each place.
+    pub fn all(places: &Places) -> Vec<Self> {
+        let of = |place: &Place| Self {
+            city: place.city().cloned(),
+            region: place.region().cloned(),
+            postal_code: place.postal_code().cloned(),
+            country: place.country(),
+        };
+        places.list().iter().map(of).collect()
+    }
+}
 
 /// A role: an open position.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,10 +58,15 @@ pub struct Role {
     /// The description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
     /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub description: Option<LongText>,
-    /// A city, a state or the word Remote.
+    /// A city, a state or the word Remote. If there are `locations`, it is the city and the region of the first one, or the
+    /// name of its country, and can be changed only with them.
     pub location: Option<Location>,
-    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`.
+    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`. If there are `locations`, it is that of the
+    /// first one, and can be changed only with them.
     pub country: Option<Country>,
+    /// The places of work or, for remote work, the places where people may live: at most 10. Each has at least a city, a
+    /// region or a country. Career pages, feeds and search engines use them instead of `location` and `country`.
+    pub locations: Vec<RoleLocation>,
     /// Where the work is done. If no policy was given, the location `Remote` in any case means `remote`.
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
@@ -58,24 +92,17 @@ impl Role {
     /// The API form of a role of `organization`.
     pub fn of(role: model::Role, organization: &Organization, base_url: &str) -> Self {
         let policy = role.content.remote_policy();
-        let RoleContent {
-            title,
-            department,
-            description,
-            location,
-            country,
-            remote_policy: _,
-            employment_type,
-            salary,
-        } = role.content;
+        let RoleContent { title, department, description, places, remote_policy: _, employment_type, salary } =
+            role.content;
         Self {
             id: role.id,
             title,
             status: role.status,
             department,
             description,
-            location,
-            country,
+            location: places.location().cloned(),
+            country: places.country(),
+            locations: RoleLocation::all(&places),
             remote_policy: policy,
             employment_type,
             salary_min: salary.min(),
@@ -95,11 +122,32 @@ input! {
         title: required,
         department: optional,
         description: optional,
-        location: optional,
-        country: optional,
+        places: part,
         remote_policy: optional,
         employment_type: optional,
         salary: part,
+    }
+}
+
+impl Input for Place {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (city, region) = (fields.optional("city"), fields.optional("region"));
+        let (postal_code, country) = (fields.optional("postal_code"), fields.optional("country"));
+        Self::new(city, region, postal_code, country)
+            .or_else(|| fields.fail("city", "can't be blank without a region or a country"))
+    }
+}
+
+impl Input for Places {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let location = fields.optional("location").map_or(Change::Keep, Change::Set);
+        let country = fields.optional("country").map_or(Change::Keep, Change::Set);
+        let list = fields.objects("locations", Self::MAX).map_or(Change::Keep, Change::Set);
+        let patch = PlacesPatch { location, country, list };
+        match patch.apply(&Self::default()) {
+            Ok(places) => Some(places),
+            Err(field) => fields.fail(field, NOT_THE_FIRST),
+        }
     }
 }
 
@@ -118,12 +166,48 @@ input! {
         title: replacement Title,
         department: change Department,
         description: change LongText,
-        location: change Location,
-        /// The country: an ISO 3166-1 alpha-2 code such as `DE`, or `XK`, `AC` or `TA`, in any case.
-        country: change Country,
+        places: part PlacesPatch,
         remote_policy: change RemotePolicy,
         employment_type: change EmploymentType,
         salary: part SalaryPatch,
+    }
+}
+
+/// Changes to where the work of a role is done.
+struct PlacesPatch {
+    location: Change<Location>,
+    country: Change<Country>,
+    list: Change<Vec<Place>>,
+}
+
+impl Input for PlacesPatch {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (location, country) = (fields.change("location"), fields.change("country"));
+        Some(Self { location, country, list: fields.change_objects("locations", Places::MAX) })
+    }
+}
+
+impl PlacesPatch {
+    /// Applies the changes. Without a list, the location and the country stay as they were. With one, they can't be set to
+    /// anything but what they were or what they become: otherwise, the error is the name of the field.
+    fn apply(self, current: &Places) -> Result<Places, &'static str> {
+        let (location, country) = (current.location().cloned(), current.country());
+        let after = match self.list {
+            Change::Keep => current.clone(),
+            Change::Set(list) if !list.is_empty() => Places::of(list),
+            Change::Clear | Change::Set(_) => Places::named(location.clone(), country),
+        };
+        let location = self.location.apply(location);
+        let country = self.country.apply(country);
+        if after.list().is_empty() {
+            return Ok(Places::named(location, country));
+        }
+        let is_known = |known: &Places| (known.location() == location.as_ref(), known.country() == country);
+        match (is_known(&after), is_known(current)) {
+            ((false, _), (false, _)) => Err("location"),
+            ((_, false), (_, false)) => Err("country"),
+            _ => Ok(after),
+        }
     }
 }
 
@@ -146,20 +230,26 @@ impl Input for SalaryPatch {
 }
 
 impl RolePatch {
-    /// Applies the changes. Returns `None` if the minimum salary would be above the maximum.
-    pub fn apply(self, current: RoleContent) -> Option<RoleContent> {
+    /// Applies the changes. Fails if the result would not be valid, with the name of a field and its problem.
+    pub fn apply(self, current: RoleContent) -> Result<RoleContent, (&'static str, &'static str)> {
+        let places = self.places.apply(&current.places).map_err(|field| (field, NOT_THE_FIRST))?;
+        let policy = match self.remote_policy {
+            // Places take the place of the location `Remote`, but the work stays remote.
+            Change::Keep if !places.list().is_empty() => current.remote_policy(),
+            change => change.apply(current.remote_policy),
+        };
         let min = self.salary.min.apply(current.salary.min());
         let max = self.salary.max.apply(current.salary.max());
         let currency = self.salary.currency.apply(current.salary.given_currency());
-        Some(RoleContent {
+        let salary = SalaryRange::new(min, max).ok_or(("salary_min", MIN_ABOVE_MAX))?;
+        Ok(RoleContent {
             title: self.title.unwrap_or(current.title),
             department: self.department.apply(current.department),
             description: self.description.apply(current.description),
-            location: self.location.apply(current.location),
-            country: self.country.apply(current.country),
-            remote_policy: self.remote_policy.apply(current.remote_policy),
+            places,
+            remote_policy: policy,
             employment_type: self.employment_type.apply(current.employment_type),
-            salary: SalaryRange::new(min, max)?.in_currency(currency),
+            salary: salary.in_currency(currency),
         })
     }
 }
