@@ -195,6 +195,12 @@ RULES = [
     Excuse(422, r"(role\.)?salary_min must be at most salary_max", "a schema cannot compare fields", may_cross),
     Excuse(
         422,
+        r"(role\.)?(pay\.min must be at most max|pay\.min can't be blank without max|pay can't be combined with salary_min, .*)",
+        "a schema cannot compare fields, and generators do not support fields that depend on each other",
+    ),
+    Excuse(422, "salary_currency can't be changed while the pay is not annual; set pay instead", "it depends on the role"),
+    Excuse(
+        422,
         r"(role\.)?(location|country) is that of the first of the locations; set locations instead",
         "a schema cannot compare fields",
     ),
@@ -205,7 +211,7 @@ RULES = [
     ),
     Excuse(
         422,
-        r"(role\.)?(locations\[\d+\]\.)?(country|salary_currency) must be an ISO [0-9-]+ .*",
+        r"(role\.)?(locations\[\d+\]\.)?(country|salary_currency|pay\.currency) must be an ISO [0-9-]+ .*",
         "the list of codes may change, so the schema has only their form",
     ),
     Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
@@ -323,7 +329,8 @@ schemathesis.openapi.format("entity-tags", TAGS)
 
 
 # Most strings with the form of a code are not codes.
-CODES = {"country": ["AT", "br", "De", "US"], "salary_currency": ["CHF", "eur", "Jpy", "USD"]}
+CURRENCIES = ["CHF", "eur", "Jpy", "USD"]
+CODES = {"country": ["AT", "br", "De", "US"], "salary_currency": CURRENCIES, "currency": CURRENCIES}
 for name, codes in CODES.items():
     schemathesis.openapi.format(name, strategies.sampled_from(codes))
 
@@ -336,7 +343,7 @@ schemathesis.openapi.format("phone", strategies.sampled_from(PHONES))
 def before_load_schema(context, document):
     components = document["components"]
     components["parameters"]["If-Match"]["schema"]["format"] = "entity-tags"
-    for schema in ("RoleInput", "RolePatch", "RoleLocationInput"):
+    for schema in ("RoleInput", "RolePatch", "RoleLocationInput", "PayInput"):
         properties = components["schemas"][schema]["properties"]
         for name in CODES.keys() & properties.keys():
             properties[name]["format"] = name

@@ -3,7 +3,7 @@
 use futures_util::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use shared::clock::Timestamp;
-use shared::model::{Mode, Opening, Places, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
+use shared::model::{Mode, Opening, Pay, Places, Posting, RemotePolicy, Role, Salary, Text};
 use shared::store::Transaction;
 use tests::careers::{cards, insert, next, published, read, sitemap, titles};
 use tests::interceptor::RecordedCall;
@@ -46,7 +46,7 @@ fn realistic_vacancy(number: u64) -> (Role, Posting) {
     role.content.places = Places::named(Text::parse(&location).unwrap(), None);
     let policies = [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)];
     role.content = role.content.with_remote_policy(policies[usize::try_from(number % 3).unwrap()]);
-    role.content.salary = SalaryRange::new(Salary::new(90_000), Salary::new(120_000)).unwrap();
+    role.content.pay = Pay::annual(Salary::new(90_000), Salary::new(120_000)).unwrap();
     posting.content.public_description = Text::parse(&text).unwrap();
     posting.content.requirements = Text::parse(&text).unwrap();
     (role, posting)
@@ -190,7 +190,7 @@ async fn a_search_of_maximum_length_openings_finds_every_result_across_pages() {
         let location = Text::parse(&format!("{number:04}{}", "l".repeat(196))).unwrap();
         role.content.places = Places::named(location, None);
         role.content = role.content.with_remote_policy(Some(RemotePolicy::Onsite));
-        role.content.salary = SalaryRange::new(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
+        role.content.pay = Pay::annual(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
         Opening::of(&role, &posting).unwrap()
     };
     insert_openings(&api, (0..COUNT).map(longest)).await;

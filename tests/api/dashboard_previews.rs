@@ -40,8 +40,9 @@ async fn a_job_is_previewed_as_the_career_page_shows_it_and_nothing_is_saved() {
         ("role.country", "FR"),
         ("role.remote_policy", "hybrid"),
         ("role.employment_type", "full_time"),
-        ("role.salary_min", "40000"),
-        ("role.salary_currency", "EUR"),
+        ("role.pay.min", "40000"),
+        ("role.pay.currency", "EUR"),
+        ("role.pay.period", "year"),
         ("role.description", DESCRIPTION),
         ("job_posting.requirements", "1. Knives"),
         ("publish", "true"),
@@ -63,7 +64,7 @@ async fn a_job_is_previewed_as_the_career_page_shows_it_and_nothing_is_saved() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert!(shown.contains("40"), "the salary: {shown}");
+    assert!(shown.contains("<dt>Salary</dt><dd>from €40,000 a year</dd>"), "{shown}");
     assert_safe(&shown);
     // What was typed is still in the form, which can be saved.
     let mut form = Form::of(&page, "/dashboard/quick-post");
@@ -71,9 +72,11 @@ async fn a_job_is_previewed_as_the_career_page_shows_it_and_nothing_is_saved() {
         let is_kept = match name {
             "role.description" => page.text.contains("Cook **well**.\n\n* Soups"),
             "job_posting.requirements" => page.text.contains(">\n1. Knives</textarea>"),
-            "publish" | "role.country" | "role.remote_policy" | "role.employment_type" => {
-                page.text.contains(&format!("<option value=\"{value}\" selected>"))
-            }
+            "publish"
+            | "role.country"
+            | "role.remote_policy"
+            | "role.employment_type"
+            | "role.pay.period" => page.text.contains(&format!("<option value=\"{value}\" selected>")),
             name => input(&page, name) == value,
         };
         assert!(is_kept, "{name}: {}", page.text);
@@ -101,8 +104,8 @@ async fn a_preview_of_an_invalid_job_says_what_is_wrong() {
     let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
     let path = format!("/dashboard/roles/{role}/edit");
     for fields in [
-        [("title", "Cook"), ("salary_min", "9"), ("salary_max", "1"), ("preview", "yes")],
-        [("title", "Cook"), ("salary_min", "x"), ("salary_max", ""), ("preview", "yes")],
+        [("title", "Cook"), ("pay.min", "9"), ("pay.max", "1"), ("preview", "yes")],
+        [("title", "Cook"), ("pay.min", "x"), ("pay.max", ""), ("preview", "yes")],
     ] {
         let page = ada.post(&path, &fields).await.expect(422);
         assert!(page.text.contains("role=\"alert\""), "{fields:?}");
@@ -140,7 +143,7 @@ async fn a_mistake_in_a_form_keeps_the_version_that_the_member_saw() {
     let opened = Form::of(&ada.get(&path).await.expect(200), &path);
     // Somebody else changes the role before the mistake is corrected.
     api.patch(&format!("/api/v1/roles/{role}"), json!({ "department": "Kitchen" })).await.expect(200);
-    let wrong = ada.submit(&path, &opened.and("title", "Chef").and("salary_min", "x")).await.expect(422);
+    let wrong = ada.submit(&path, &opened.and("title", "Chef").set("pay.min", "x")).await.expect(422);
     let again = Form::of(&wrong, &path).and("title", "Chef");
     let refused = ada.submit(&path, &again).await.expect(412);
     assert!(refused.text.contains("Somebody changed this in the meantime."), "{}", refused.text);

@@ -59,7 +59,9 @@ async fn publish_a_job(api: &TestApi, ada: &Browser<'_>) -> u64 {
         ("role.title", "Line Cook"),
         ("role.department", "Kitchen"),
         ("role.country", "DE"),
-        ("role.salary_min", "40000"),
+        ("role.pay.min", "40000"),
+        ("role.pay.currency", "EUR"),
+        ("role.pay.period", "year"),
         ("role.description", "Cook\r\nwell"),
         ("job_posting.requirements", ""),
         ("publish", "true"),
@@ -69,7 +71,12 @@ async fn publish_a_job(api: &TestApi, ada: &Browser<'_>) -> u64 {
     assert!(ada.get(&page).await.expect(200).text.contains("/careers/acme/line-cook"));
     let shown = ada.get(&format!("{page}/edit")).await.expect(200);
     assert!(shown.text.contains("Cook\nwell") && shown.text.contains("value=\"40000\""), "{}", shown.text);
-    submit(ada, &format!("{page}/edit"), &[("title", "Sous Chef"), ("salary_min", "")]).await;
+    submit(
+        ada,
+        &format!("{page}/edit"),
+        &[("title", "Sous Chef"), ("pay.min", ""), ("pay.max", ""), ("pay.currency", "EUR")],
+    )
+    .await;
     ada.get(&format!("{page}/posting")).await.expect(200);
     submit(ada, &format!("{page}/posting"), &[("title", "Chef"), ("requirements", "Knives")]).await;
     for action in ["pause", "resume", "close", "reopen"] {
@@ -390,16 +397,16 @@ async fn invalid_forms_say_what_is_wrong_and_keep_everything() {
     let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let fields = [
         ("role.title", " "),
-        ("role.salary_min", "much"),
-        ("role.salary_max", "050000"),
+        ("role.pay.min", "much"),
+        ("role.pay.max", "050000"),
         ("role.location", "Ulm"),
         ("publish", "true"),
     ];
     let page = ada.post("/dashboard/quick-post", &fields).await.expect(422);
     for part in [
         "Title can&#39;t be blank.",
-        "Annual salary from must be a whole number from 0 to 100000000",
-        "Annual salary to must be a whole number from 0 to 100000000",
+        "Pay from must be a number from 0 to 100000000 with at most two decimal places",
+        "Pay to must be a number from 0 to 100000000 with at most two decimal places",
         "value=\"Ulm\"",
         "href=\"#role.title\"",
     ] {

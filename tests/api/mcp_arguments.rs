@@ -120,8 +120,8 @@ async fn what_is_to_be_emptied_is_named() {
     }
     let clearable = &schema["properties"]["clear"]["anyOf"][0]["items"]["enum"];
     let mut fields: Vec<_> = content.as_object().unwrap().keys().filter(|name| *name != "title").collect();
-    let locations = "locations".to_owned();
-    fields.push(&locations);
+    let [locations, pay] = ["locations", "pay"].map(str::to_owned);
+    fields.extend([&locations, &pay]);
     fields.sort_unstable();
     let mut named: Vec<_> = clearable.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     named.sort_unstable();

@@ -28,6 +28,7 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
         "description": "Line one\n\tline two", "location": "Remote", "country": "DE", "locations": [],
         "remote_policy": "remote",
         "employment_type": "full_time", "salary_min": 150_000, "salary_max": 190_000, "salary_currency": "EUR",
+        "pay": { "min": "150000", "max": "190000", "currency": "EUR", "period": "year" },
         "job_posting_id": null, "job_posting_url": null,
         "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z"
     });

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use shared::clock::Timestamp;
+use shared::handlers::responses;
 use shared::handlers::responses::role::RoleLocation;
 use shared::id::Id;
-use shared::model::{Country, Currency, EmploymentType, RemotePolicy, Salary, SalaryRange};
+use shared::model::{Country, Currency, EmploymentType, Pay, RemotePolicy, Salary};
 use utoipa::ToSchema;
 
 /// Builds a sitemap (sitemaps.org 0.9) of at most 50,000 pages. Each page has an absolute URL and, if known, the time
@@ -89,8 +90,10 @@ pub(crate) struct FeedJob<'p> {
     pub(crate) description: Formatted,
     /// The requirements.
     pub(crate) requirements: Option<Formatted>,
-    /// The salary range.
+    /// The annual salary; `null` if it is not known, or the job is paid by another period.
     pub(crate) compensation: Option<Compensation>,
+    /// What the job pays; `null` if it is not known.
+    pub(crate) pay: Option<responses::role::Pay>,
     /// When the opening became public.
     pub(crate) published_at: Timestamp,
     /// When the opening last changed.
@@ -134,9 +137,9 @@ pub(crate) struct Compensation {
 }
 
 impl Compensation {
-    /// The salary range of a role; `None` if neither limit is known.
-    pub(crate) fn of(salary: SalaryRange) -> Option<Self> {
-        let (min, max, currency) = (salary.min(), salary.max(), salary.currency());
+    /// The annual salary of a role; `None` if neither limit is known.
+    pub(crate) fn of(pay: Pay) -> Option<Self> {
+        let (min, max, currency) = (pay.salary_min(), pay.salary_max(), pay.currency());
         (min.is_some() || max.is_some()).then_some(Self { min, max, currency, period: "year" })
     }
 }
@@ -188,7 +191,8 @@ mod tests {
             employment_type: None,
             description: Formatted::of("*Soup*"),
             requirements: None,
-            compensation: Compensation::of(SalaryRange::new(Salary::new(1), None).unwrap()),
+            compensation: Compensation::of(Pay::annual(Salary::new(1), None).unwrap()),
+            pay: None,
             published_at: AT,
             updated_at: AT,
             url: "u".to_owned(),
@@ -201,11 +205,11 @@ mod tests {
                 "id": 7, "title": "Cook", "department": null, "location": null, "country": null,
                 "locations": [], "remote_policy": null, "is_remote": false, "employment_type": null,
                 "description": {"html": "<p><em>Soup</em></p>\n", "plain": "Soup"}, "requirements": null,
-                "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"},
+                "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"}, "pay": null,
                 "published_at": AT.to_string(), "updated_at": AT.to_string(), "url": "u", "apply_url": "a",
             }],
         });
         assert_eq!(serde_json::to_value(feed).unwrap(), expected);
-        assert!(Compensation::of(SalaryRange::default()).is_none());
+        assert!(Compensation::of(Pay::default()).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! The handlers for the JSON feed and the sitemap.
 
+use shared::handlers::responses;
 use shared::handlers::responses::role::RoleLocation;
 use shared::http::{Error, Output, Payload, PublicRequest, Reply};
 use shared::model::{Opening, PublicContent, RemotePolicy, Text};
@@ -73,7 +74,8 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
             employment_type: opening.employment_type,
             description: Formatted::of(description.map_or("", Text::as_str)),
             requirements: requirements.map(|text| Formatted::of(text.as_str())),
-            compensation: Compensation::of(opening.salary),
+            compensation: Compensation::of(opening.pay),
+            pay: responses::role::Pay::of(opening.pay),
             published_at: opening.since,
             updated_at: opening.updated_at,
             apply_url: format!("{url}#apply"),

@@ -109,7 +109,8 @@ impl PostedJob {
             countries: content.places.countries().into_iter().map(Country::name).collect(),
             remote_policy: content.remote_policy().map(RemotePolicy::as_str),
             employment_type: content.employment_type.map(EmploymentType::words),
-            salary: content.salary.words(),
+            pay: content.pay.words(),
+            pay_label: content.pay.label(),
             age: age(Day::of(since).date(), Day::of(context.now()).date()),
             date,
             description_text: excerpt(&descriptions::running_text(description.unwrap_or_default())),
@@ -169,7 +170,7 @@ impl PostedJob {
             places: &content.places,
             is_remote: content.remote_policy() == Some(RemotePolicy::Remote),
             employment_type: content.employment_type,
-            salary: content.salary,
+            pay: content.pay,
             url: &self.site.url(path),
             identifier: self.posting.id.get(),
         }

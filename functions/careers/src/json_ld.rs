@@ -1,7 +1,7 @@
 //! Structured data for search engines: schema.org's `JobPosting` as JSON-LD, following Google's guidelines.
 
 use serde_json::{Value, json};
-use shared::model::{Country, EmploymentType, Place, Places, Salary, SalaryRange, Text};
+use shared::model::{Amount, Country, EmploymentType, Pay, PayPeriod, Place, Places, Text};
 
 /// An opening that accepts applications.
 pub(crate) struct JobPosting<'p> {
@@ -23,8 +23,8 @@ pub(crate) struct JobPosting<'p> {
     pub(crate) is_remote: bool,
     /// The kind of employment.
     pub(crate) employment_type: Option<EmploymentType>,
-    /// The annual salary.
-    pub(crate) salary: SalaryRange,
+    /// What the job pays.
+    pub(crate) pay: Pay,
     /// The absolute URL of the opening's page.
     pub(crate) url: &'p str,
     /// The job posting's identifier.
@@ -70,7 +70,7 @@ impl JobPosting<'_> {
             posting["employmentType"] = json!(google_name(employment_type));
         }
         if let Some(salary) = self.salary() {
-            let currency = self.salary.currency().code();
+            let currency = self.pay.currency().code();
             posting["salaryCurrency"] = json!(currency);
             posting["baseSalary"] = json!({"@type": "MonetaryAmount", "currency": currency, "value": salary});
         }
@@ -118,19 +118,35 @@ impl JobPosting<'_> {
     }
 
     fn salary(&self) -> Option<Value> {
-        let mut salary = json!({"@type": "QuantitativeValue", "unitText": "YEAR"});
-        match (self.salary.min().map(Salary::amount), self.salary.max().map(Salary::amount)) {
+        let mut salary = json!({"@type": "QuantitativeValue", "unitText": unit(self.pay.period())});
+        match (self.pay.min(), self.pay.max()) {
             (None, None) => return None,
-            (Some(min), Some(max)) if min == max => salary["value"] = json!(min),
+            (Some(min), Some(max)) if min == max => salary["value"] = number(min),
             (min, max) => {
                 for (property, end) in [("minValue", min), ("maxValue", max)] {
                     if let Some(end) = end {
-                        salary[property] = json!(end);
+                        salary[property] = number(end);
                     }
                 }
             }
         }
         Some(salary)
+    }
+}
+
+/// Returns an amount as a number of JSON.
+fn number(amount: Amount) -> Value {
+    serde_json::from_str(&amount.to_string()).unwrap_or_default()
+}
+
+/// Returns Google's name of a period.
+const fn unit(period: PayPeriod) -> &'static str {
+    match period {
+        PayPeriod::Hour => "HOUR",
+        PayPeriod::Day => "DAY",
+        PayPeriod::Week => "WEEK",
+        PayPeriod::Month => "MONTH",
+        PayPeriod::Year => "YEAR",
     }
 }
 
@@ -205,9 +221,10 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+    use shared::model::Salary;
 
-    fn range(min: Option<i64>, max: Option<i64>) -> SalaryRange {
-        SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
+    fn range(min: Option<i64>, max: Option<i64>) -> Pay {
+        Pay::annual(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
     }
 
     static AUSTIN: LazyLock<Places> = LazyLock::new(|| named(Some("Austin, Texas"), None));
@@ -235,7 +252,7 @@ mod tests {
             places: &AUSTIN,
             is_remote: false,
             employment_type: None,
-            salary: range(Some(40_000), Some(50_000)),
+            pay: range(Some(40_000), Some(50_000)),
             url: "https://a.example/careers/acme/cook",
             identifier: 7,
         }
@@ -272,7 +289,7 @@ mod tests {
             logo_url: Some("https://a.example/logo.png"),
             places: &named(Some("Austin, Texas"), Some("US")),
             employment_type: Some(EmploymentType::Contract),
-            salary: cook().salary.in_currency("CHF".parse().ok()),
+            pay: cook().pay.in_currency("CHF".parse().ok()),
             ..cook()
         };
         expected["hiringOrganization"]["logo"] = json!("https://a.example/logo.png");
@@ -347,14 +364,24 @@ mod tests {
 
     #[test]
     fn a_salary_may_have_only_a_minimum_or_a_maximum() {
-        let salary = |min, max| {
-            markup(&JobPosting { salary: range(min, max), ..cook() })["baseSalary"]["value"].clone()
-        };
+        let salary =
+            |min, max| markup(&JobPosting { pay: range(min, max), ..cook() })["baseSalary"]["value"].clone();
         let of = |property: &str| json!({"@type": "QuantitativeValue", "unitText": "YEAR", property: 9});
         assert_eq!(salary(Some(9), None), of("minValue"));
         assert_eq!(salary(None, Some(9)), of("maxValue"));
         assert_eq!(salary(Some(9), Some(9)), of("value"));
         assert_eq!(salary(None, None), Value::Null);
+    }
+
+    #[test]
+    fn pay_has_its_period_and_exact_amounts() {
+        for (period, unit) in PayPeriod::ALL.into_iter().zip(["HOUR", "DAY", "WEEK", "MONTH", "YEAR"]) {
+            let amount = |text: &str| text.parse::<Amount>().ok();
+            let pay = Pay::new(amount("18.05"), amount("99999999.99")).unwrap().per(period);
+            let value = markup(&JobPosting { pay, ..cook() })["baseSalary"]["value"].to_string();
+            let expected = format!(r#""unitText":"{unit}","minValue":18.05,"maxValue":99999999.99}}"#);
+            assert!(value.ends_with(&expected), "{value}");
+        }
     }
 
     proptest! {

@@ -211,7 +211,7 @@ fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card
         countries: opening.places.countries().into_iter().map(Country::name).collect(),
         remote_policy: opening.remote_policy.map(RemotePolicy::as_str),
         employment_type: opening.employment_type.map(EmploymentType::words),
-        salary: opening.salary.words(),
+        pay: opening.pay.words(),
         age: age(Day::of(opening.since).date(), Day::of(context.now()).date()),
         date: Day::of(opening.since).to_string(),
     }

@@ -125,8 +125,8 @@ pub(crate) struct Card<'p> {
     pub(crate) remote_policy: Option<&'static str>,
     /// The kind of employment: `Full-time`.
     pub(crate) employment_type: Option<&'static str>,
-    /// The formatted salary range.
-    pub(crate) salary: Option<String>,
+    /// What the job pays: `$18.50 an hour`.
+    pub(crate) pay: Option<String>,
     /// The time since it opened: `3 days ago`.
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.
@@ -151,8 +151,10 @@ pub(crate) struct JobPage<'p> {
     pub(crate) remote_policy: Option<&'static str>,
     /// The kind of employment: `Full-time`.
     pub(crate) employment_type: Option<&'static str>,
-    /// The formatted salary range.
-    pub(crate) salary: Option<String>,
+    /// What the job pays: `$18.50 an hour`.
+    pub(crate) pay: Option<String>,
+    /// What that is called: `Salary` or `Pay`.
+    pub(crate) pay_label: &'static str,
     /// The time since it opened: `3 days ago`.
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use shared::http::page::Problem;
-use shared::model::{Email, EmploymentType, Place, Places, Salary, SalaryRange, Text};
+use shared::model::{Email, EmploymentType, Pay, Place, Places, Salary, Text};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
@@ -57,7 +57,7 @@ fn openings(text: &str) -> OpeningsPage<'_> {
         countries: vec!["Côte d'Ivoire"],
         remote_policy: Some("hybrid"),
         employment_type: Some("Full-time"),
-        salary: Some(text.to_owned()),
+        pay: Some(text.to_owned()),
         age: text.to_owned(),
         date: text.to_owned(),
     };
@@ -94,7 +94,7 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         places: &places,
         is_remote: true,
         employment_type: Some(EmploymentType::FullTime),
-        salary: SalaryRange::new(Salary::new(1), Salary::new(2)).unwrap_or_default(),
+        pay: Pay::annual(Salary::new(1), Salary::new(2)).unwrap_or_default(),
         url: &url,
         identifier: 7,
     };
@@ -106,7 +106,8 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         countries: vec!["Côte d'Ivoire"],
         remote_policy: Some("onsite"),
         employment_type: Some("Full-time"),
-        salary: Some(text.to_owned()),
+        pay: Some(text.to_owned()),
+        pay_label: "Salary",
         age: text.to_owned(),
         date: text.to_owned(),
         json_ld: posting.json_ld(),

@@ -33,6 +33,8 @@ pub(crate) struct Field {
     kind: FieldKind,
     value: String,
     problem: Option<String>,
+    /// What the form has instead of nothing when it is shown again.
+    proposal: Option<&'static str>,
     /// The stored value, if it has changed since the page was opened and differs from `value`.
     stored: Option<String>,
 }
@@ -54,8 +56,9 @@ pub(crate) enum FieldKind {
 impl Field {
     /// A field with one line.
     pub(crate) fn line(name: impl Into<String>, label: &'static str) -> Self {
-        let (name, value, problem, stored) = (name.into(), String::new(), None, None);
-        Self { name, label, hint: "", kind: FieldKind::Line("text"), value, problem, stored }
+        let (name, value) = (name.into(), String::new());
+        let kind = FieldKind::Line("text");
+        Self { name, label, hint: "", kind, value, problem: None, proposal: None, stored: None }
     }
 
     /// A heading of the fields below.
@@ -141,6 +144,14 @@ impl Form {
     /// The same form for a resource in this version.
     pub(crate) fn of_version(self, seen: impl Into<String>) -> Self {
         Self { seen: seen.into(), ..self }
+    }
+
+    /// The same form with a proposal for a field, which the member sees if the field was empty and is required.
+    pub(crate) fn proposing(mut self, name: &str, value: Option<&'static str>) -> Self {
+        for field in self.fields.iter_mut().filter(|field| field.name == name) {
+            field.proposal = value;
+        }
+        self
     }
 
     /// The same form, which also sends these values.
@@ -237,7 +248,12 @@ impl Form {
                 }
                 Some((field, rest)) => {
                     let part = part_of_line(rest).unwrap_or_default();
-                    field.problem.get_or_insert(format!("{}{part} {}.", field.label, in_words(problem)));
+                    let mut sentence = format!("{}{part} {}.", field.label, in_words(problem));
+                    if let Some(proposal) = field.proposal.filter(|_| field.value.trim().is_empty()) {
+                        proposal.clone_into(&mut field.value);
+                        sentence = format!("{sentence} {proposal} is proposed: check it, and save again.");
+                    }
+                    field.problem.get_or_insert(sentence);
                 }
                 None => others.push(sentence(&message)),
             }

@@ -28,7 +28,7 @@ impl JobPreview {
             ("Country", listed(role.places.countries().into_iter().map(Country::name))),
             ("Workplace", role.remote_policy().map(RemotePolicy::words).map(str::to_owned)),
             ("Employment", role.employment_type.map(EmploymentType::words).map(str::to_owned)),
-            ("Salary", role.salary.words()),
+            (role.pay.label(), role.pay.words()),
         ];
         Self {
             title: title.as_str().to_owned(),

@@ -8,7 +8,8 @@ use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
 use shared::model::{
-    self, Country, EmploymentType, Place, Posting, PostingContent, RemotePolicy, Role, Text,
+    self, Country, Currency, EmploymentType, PayPeriod, Place, Posting, PostingContent, RemotePolicy, Role,
+    Text,
 };
 
 use crate::form_page::{Field, FieldKind, Form};
@@ -29,7 +30,7 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     if is_preview(&request) {
         return match read_form::<quick_post::QuickPost>(&sent(&request)) {
             Ok(job) => quick_post_form().show_preview(&request, JobPreview::of(&job.role, &job.job_posting)),
-            Err(error) => quick_post_form().show_again(&request, error),
+            Err(error) => proposing(quick_post_form(), &request, "role").show_again(&request, error),
         };
     }
     let is_draft = request.page.form().get("publish") == "false";
@@ -40,7 +41,7 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
                 .map_or_else(|| "/dashboard/roles".to_owned(), |id| format!("/dashboard/roles/{id}"));
             Ok(if is_draft { Notice::DraftSaved } else { Notice::Posted }.redirect_to(&path))
         }
-        Err(error) => quick_post_form().show_again(&request, error),
+        Err(error) => proposing(quick_post_form(), &request, "role").show_again(&request, error),
     }
 }
 
@@ -74,12 +75,15 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
         });
         return match edited {
             Ok(content) => form.show_preview(&request, JobPreview::of(&content, &posting)),
-            Err(error) => form.show_again(&request, error),
+            Err(error) => proposing(form, &request, "").show_again(&request, error),
         };
     }
     match request.carry_out(request.call(sent(&request)), roles::update).await {
         Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
-        Err(error) => role_form(&request, &find_role(&request).await?)?.show_again(&request, error),
+        Err(error) => {
+            let form = role_form(&request, &find_role(&request).await?)?;
+            proposing(form, &request, "").show_again(&request, error)
+        }
     }
 }
 
@@ -91,10 +95,23 @@ fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
     Ok(form.below(page, title).of_version(entity_tag(&shown)?))
 }
 
-/// The fields of a role as the API has them. The form has one line for each place.
+/// The form with a proposal for the currency: that of the country that the member has chosen.
+fn proposing(form: Form, request: &MemberRequest, prefix: &str) -> Form {
+    let fields = sent(request);
+    let country = [".locations[0].country", ".country"]
+        .map(|name| fields.get(format!("{prefix}{name}").trim_start_matches('.')).parse::<Country>().ok());
+    let currency = country.into_iter().flatten().next().and_then(Country::currency);
+    let name = format!("{prefix}.pay.currency");
+    form.proposing(name.trim_start_matches('.'), currency.map(Currency::code))
+}
+
+/// The fields of a role as the API has them. The form has one line for each place, and a period also without any pay.
 fn sent(request: &MemberRequest) -> Parameters {
     let is_lines = |name: &str| matches!(name, "locations" | "role.locations");
     let fields = request.fields();
+    let is_amount = |name: &str| name.ends_with("pay.min") || name.ends_with("pay.max");
+    let has_pay = fields.iter().any(|(name, value)| is_amount(name) && !value.trim().is_empty());
+    let is_pay = |name: &str| name.starts_with("pay.") || name.starts_with("role.pay.");
     let places = fields.iter().flat_map(|(name, value)| {
         let lines = value.lines().filter(|line| is_lines(name) && !line.trim().is_empty()).enumerate();
         let parts = move |(index, line)| {
@@ -104,7 +121,9 @@ fn sent(request: &MemberRequest) -> Parameters {
         lines.flat_map(parts)
     });
     let is_whole = |(name, value): &(&str, &str)| !is_lines(name) || value.trim().is_empty();
-    let others = fields.iter().filter(is_whole).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let others = fields.iter().filter(is_whole).map(|(name, value)| {
+        (name.to_owned(), if is_pay(name) && !has_pay { String::new() } else { value.to_owned() })
+    });
     others.chain(places).collect()
 }
 
@@ -112,13 +131,16 @@ fn sent(request: &MemberRequest) -> Parameters {
 /// their names.
 fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
     let field = |name: &str, label| {
-        let value = match &role[name] {
+        let value = match name.split('.').fold(role, |value, part| &value[part]) {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
             value => value.to_string(),
         };
         Field::line(format!("{prefix}{name}"), label).with(&value)
     };
+    let periods = PayPeriod::ALL.map(|period| (period.as_str(), period.words()));
+    let period = field("pay.period", "Pay is for").of(choices(periods));
+    let period = if role["pay"].is_null() { period.with(PayPeriod::Year.as_str()) } else { period };
     let none = [("", "Not given")];
     let workplaces = RemotePolicy::ALL.map(|policy| (policy.as_str(), policy.words()));
     let employment = EmploymentType::ALL.map(|kind| (kind.as_str(), kind.words()));
@@ -137,10 +159,11 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
             .with(&places.iter().map(Place::line).collect::<Vec<_>>().join("\n")),
         field("remote_policy", "Workplace").of(choices(none.into_iter().chain(workplaces))),
         field("employment_type", "Employment").of(choices(none.into_iter().chain(employment))),
-        field("salary_min", "Annual salary from").hint("A whole number."),
-        field("salary_max", "Annual salary to").hint("A whole number."),
-        field("salary_currency", "Currency")
-            .hint("A code such as EUR. Without one, the salary is in US dollars."),
+        field("pay.min", "Pay from").hint("A number such as 40000 or 18.50."),
+        field("pay.max", "Pay to"),
+        field("pay.currency", "Currency of the pay")
+            .hint("A code such as EUR. If you leave it empty, the currency of the country is proposed, and nothing is saved yet."),
+        period,
         field("description", "Description")
             .of(FieldKind::Lines(10))
             .hint("Markdown: headings, lists, bold, links and tables."),
@@ -151,14 +174,12 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
 pub(crate) fn role_facts(role: &Role, request: &MemberRequest) -> Vec<(&'static str, String)> {
     let fields = role_fields("", &json!(shown(role, request)), &[]);
     let facts = fields.iter().filter(|field| {
-        !matches!(
-            field.name(),
-            "title" | "description" | "locations" | "salary_min" | "salary_max" | "salary_currency"
-        )
+        !matches!(field.name(), "title" | "description" | "locations") && !field.name().starts_with("pay.")
     });
     let places = role.content.places.list().iter().map(|place| ("Place", place.to_string()));
-    let salary = role.content.salary.words().unwrap_or_else(|| "–".to_owned());
-    facts.map(Field::fact).chain(places).chain([("Salary", salary)]).collect()
+    let pay = role.content.pay;
+    let words = pay.words().unwrap_or_else(|| "–".to_owned());
+    facts.map(Field::fact).chain(places).chain([(pay.label(), words)]).collect()
 }
 
 /// The API's form of a role.

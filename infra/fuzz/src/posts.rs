@@ -1,7 +1,7 @@
 //! Posts on X: no text of a customer makes one too long.
 
 use shared::model::x_text::{Advert, LIMIT, compose};
-use shared::model::{RemotePolicy, Salary, SalaryRange, Style};
+use shared::model::{Pay, RemotePolicy, Salary, Style};
 use tests::weighted_length::weighted_length;
 
 use crate::input::{first_line, text};
@@ -22,14 +22,14 @@ pub fn x_posts(input: &[u8]) {
         title: &title,
         location: Some(location.as_str()).filter(|location| !location.is_empty()),
         remote_policy: RemotePolicy::ALL.get(usize::from(choice(0) % 4)).copied(),
-        salary: SalaryRange::new(salary(1), salary(2)).unwrap_or_default(),
+        pay: Pay::annual(salary(1), salary(2)).unwrap_or_default(),
         url: URL,
     };
     let style = Style::ALL[usize::from(choice(3)) % Style::ALL.len()];
     let post = compose(&advert, style);
     assert!(weighted_length(&post) <= LIMIT, "{post}");
     assert!(post.ends_with(&format!(" {URL}")) && !post.contains(char::is_control), "{post:?}");
-    assert!(advert.salary.short_words().is_none_or(|salary| post.contains(&salary)), "{post}");
+    assert!(advert.pay.short_words().is_none_or(|salary| post.contains(&salary)), "{post}");
     let is_directed = |c| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     assert!(!post.contains(is_directed), "{post:?}");
     let is_name = |name: &str| name.starts_with(|c: char| c.is_ascii_alphanumeric());

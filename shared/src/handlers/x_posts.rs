@@ -202,7 +202,7 @@ pub async fn compose_texts(
         title: posting.content.shown(&role.content).title.as_str(),
         location: places.as_deref(),
         remote_policy: role.content.remote_policy(),
-        salary: role.content.salary,
+        pay: role.content.pay,
         url: &url,
     };
     Ok(Style::ALL.map(|style| (style, x_text::compose(&advert, style))))

@@ -57,7 +57,15 @@ pub trait Fields {
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
     /// An object that may be absent or `null`. Both mean that there is none.
-    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T>;
+    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+        match self.change_object(name) {
+            Change::Set(object) => Some(object),
+            Change::Keep | Change::Clear => None,
+        }
+    }
+
+    /// An optional object of a PATCH.
+    fn change_object<T: Input>(&mut self, name: &str) -> Change<T>;
 
     /// The fields of another input, beside the other fields of this one. They have their own names.
     fn part<T: Input>(&mut self, _: &str) -> Option<T>
@@ -309,15 +317,20 @@ impl<'v> Fields for Reader<'_, 'v> {
         }
     }
 
-    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+    fn change_object<T: Input>(&mut self, name: &str) -> Change<T> {
         if self.kind == Kind::FormField {
             let members = self.take_members(name);
             let is_blank = |(_, value): &(_, RawField<'_>)| matches!(value, RawField::Word(word) if word.trim().is_empty());
-            return if members.iter().all(is_blank) { None } else { self.read_object(name, members) };
+            return match members.as_slice() {
+                [] => Change::Keep,
+                members if members.iter().all(is_blank) => Change::Clear,
+                _ => self.read_object(name, members).map_or(Change::Keep, Change::Set),
+            };
         }
         match self.take(name) {
-            Field::Absent | Field::Blank | Field::Invalid => None,
-            Field::Value(raw) => self.read_members(name, &raw),
+            Field::Absent | Field::Invalid => Change::Keep,
+            Field::Blank => Change::Clear,
+            Field::Value(raw) => self.read_members(name, &raw).map_or(Change::Keep, Change::Set),
         }
     }
 

@@ -37,6 +37,7 @@ mod opening;
 mod organization;
 mod passkey;
 mod password;
+mod pay;
 mod phone;
 mod place;
 mod posting;
@@ -119,6 +120,7 @@ pub use organization::{
 };
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
+pub use pay::{Amount, Pay, PayPeriod, Salary};
 pub use phone::{GivenPhone, Phone, PhoneError, TypedPhone};
 pub use place::{City, Place, Places, PostalCode, Region};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
@@ -129,7 +131,7 @@ pub use resume::{Resume, ResumeFile, SuspectFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
 pub use role::{
     Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
-    RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,
+    RoleContent, RoleStats, RoleStatus, StageStats, Title,
 };
 pub use screen::{
     Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::role::{Department, EmploymentType, RemotePolicy, RoleContent, SalaryRange, Title};
-use super::{Places, Posting, Role, RoleStats, RoleStatus, Slug};
+use super::role::{Department, EmploymentType, RemotePolicy, RoleContent, Title};
+use super::{Pay, Places, Posting, Role, RoleStats, RoleStatus, Slug};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -39,8 +39,9 @@ pub struct Opening {
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
     pub employment_type: Option<EmploymentType>,
-    /// The annual salary.
-    pub salary: SalaryRange,
+    /// What the role pays.
+    #[serde(rename = "salary")]
+    pub pay: Pay,
     /// When the posting became public.
     pub since: Timestamp,
     /// When anything on the posting's page last changed.
@@ -108,7 +109,7 @@ impl Opening {
             places: content.places.clone(),
             remote_policy: content.remote_policy(),
             employment_type: content.employment_type,
-            salary: content.salary,
+            pay: content.pay,
             since: Self::since(role, posting),
             updated_at: role.updated_at.max(posting.updated_at),
         })

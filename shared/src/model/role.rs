@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::text::grouped;
-use super::{Currency, Lines, Places, Slug, Text};
+use super::{Lines, Pay, Places, Slug, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -97,96 +96,6 @@ impl RemotePolicy {
     }
 }
 
-/// An annual salary in whole units of its currency, 0 to 100,000,000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Salary(u32);
-
-impl Salary {
-    /// The maximum salary.
-    pub const MAX: u32 = 100_000_000;
-
-    /// A salary of this amount; `None` if it is out of range.
-    pub fn new(amount: i64) -> Option<Self> {
-        u32::try_from(amount).ok().filter(|amount| *amount <= Self::MAX).map(Self)
-    }
-
-    /// The amount.
-    pub const fn amount(self) -> u32 {
-        self.0
-    }
-}
-
-/// The salary range of a role. Either bound may be absent. The minimum never exceeds the maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SalaryRange {
-    min: Option<Salary>,
-    max: Option<Salary>,
-    /// The currency, if one was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    currency: Option<Currency>,
-}
-
-impl SalaryRange {
-    /// A range in US dollars; `None` if the minimum exceeds the maximum.
-    pub fn new(min: Option<Salary>, max: Option<Salary>) -> Option<Self> {
-        match (min, max) {
-            (Some(min), Some(max)) if min > max => None,
-            _ => Some(Self { min, max, currency: None }),
-        }
-    }
-
-    /// The same amounts in another currency. `None` means US dollars.
-    #[must_use]
-    pub const fn in_currency(self, currency: Option<Currency>) -> Self {
-        Self { currency, ..self }
-    }
-
-    /// The minimum.
-    pub const fn min(self) -> Option<Salary> {
-        self.min
-    }
-
-    /// The maximum.
-    pub const fn max(self) -> Option<Salary> {
-        self.max
-    }
-
-    /// The currency as given. `None` means US dollars.
-    pub const fn given_currency(self) -> Option<Currency> {
-        self.currency
-    }
-
-    /// The currency of the amounts.
-    pub fn currency(self) -> Currency {
-        self.currency.unwrap_or(Currency::USD)
-    }
-
-    /// The range in words: `$150,000 to $190,000 a year`, `CHF 90,000 to CHF 110,000 a year`; `None` if it has no
-    /// bounds.
-    pub fn words(self) -> Option<String> {
-        self.joined_by(" to ")
-    }
-
-    /// The same with a dash, for short text: `$150,000–$190,000 a year`.
-    pub fn short_words(self) -> Option<String> {
-        self.joined_by("–")
-    }
-
-    fn joined_by(self, separator: &str) -> Option<String> {
-        let prefix = self.currency().prefix();
-        let money = |salary: Salary| format!("{prefix}{}", grouped(salary.amount().into()));
-        let range = match (self.min, self.max) {
-            (Some(min), Some(max)) if min == max => money(min),
-            (Some(min), Some(max)) => format!("{}{separator}{}", money(min), money(max)),
-            (Some(min), None) => format!("from {}", money(min)),
-            (None, Some(max)) => format!("up to {}", money(max)),
-            (None, None) => return None,
-        };
-        Some(format!("{range} a year"))
-    }
-}
-
 /// The content of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleContent {
@@ -204,8 +113,9 @@ pub struct RoleContent {
     pub(crate) remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
     pub employment_type: Option<EmploymentType>,
-    /// The annual salary.
-    pub salary: SalaryRange,
+    /// What the role pays.
+    #[serde(rename = "salary")]
+    pub pay: Pay,
 }
 
 impl RoleContent {
@@ -218,13 +128,14 @@ impl RoleContent {
             places: Places::default(),
             remote_policy: None,
             employment_type: None,
-            salary: SalaryRange::default(),
+            pay: Pay::default(),
         }
     }
 
     /// The fields of the API, and whether they differ from those of `other`.
     pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
-        let Self { title, department, description, places, remote_policy: _, employment_type, salary } = self;
+        let Self { title, department, description, places, remote_policy: _, employment_type, pay } = self;
+        let other_pay = other.pay;
         [
             ("title", *title != other.title),
             ("department", *department != other.department),
@@ -234,9 +145,10 @@ impl RoleContent {
             ("locations", places.list() != other.places.list()),
             ("remote_policy", self.remote_policy() != other.remote_policy()),
             ("employment_type", *employment_type != other.employment_type),
-            ("salary_min", salary.min != other.salary.min),
-            ("salary_max", salary.max != other.salary.max),
-            ("salary_currency", salary.currency != other.salary.currency),
+            ("salary_min", pay.salary_min() != other_pay.salary_min()),
+            ("salary_max", pay.salary_max() != other_pay.salary_max()),
+            ("salary_currency", pay.salary_currency() != other_pay.salary_currency()),
+            ("pay", pay.shown() != other_pay.shown()),
         ]
         .into_iter()
     }
@@ -448,44 +360,6 @@ mod tests {
     }
 
     #[test]
-    fn salary_ranges_with_two_one_or_no_bounds_are_formatted() {
-        let range = |min: Option<i64>, max: Option<i64>| {
-            SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
-        };
-        for (min, max, expected) in [
-            (Some(150_000), Some(190_000), Some("$150,000 to $190,000 a year")),
-            (Some(90_000), Some(90_000), Some("$90,000 a year")),
-            (Some(1_000), None, Some("from $1,000 a year")),
-            (None, Some(100_000_000), Some("up to $100,000,000 a year")),
-            (Some(0), Some(999), Some("$0 to $999 a year")),
-            (None, None, None),
-        ] {
-            assert_eq!(range(min, max).words().as_deref(), expected);
-            let short = expected.map(|words| words.replace("0 to $", "0–$"));
-            assert_eq!(range(min, max).short_words(), short);
-        }
-    }
-
-    #[test]
-    fn salaries_are_shown_in_their_currency() {
-        let [min, max] = [60_000, 75_000].map(Salary::new);
-        let range = SalaryRange::new(min, max).unwrap();
-        for (currency, words, short_words) in [
-            (None, "$60,000 to $75,000 a year", "$60,000–$75,000 a year"),
-            (Some("USD"), "$60,000 to $75,000 a year", "$60,000–$75,000 a year"),
-            (Some("EUR"), "€60,000 to €75,000 a year", "€60,000–€75,000 a year"),
-            (Some("GBP"), "£60,000 to £75,000 a year", "£60,000–£75,000 a year"),
-            (Some("CHF"), "CHF 60,000 to CHF 75,000 a year", "CHF 60,000–CHF 75,000 a year"),
-        ] {
-            let range = range.in_currency(currency.map(|code| code.parse().unwrap()));
-            assert_eq!(range.words().as_deref(), Some(words));
-            assert_eq!(range.short_words().as_deref(), Some(short_words));
-            assert_eq!(range.currency().code(), currency.unwrap_or("USD"));
-        }
-        assert_eq!(SalaryRange::default().in_currency("EUR".parse().ok()).words(), None);
-    }
-
-    #[test]
     fn the_location_remote_means_remote_unless_there_is_a_policy() {
         use RemotePolicy::{Hybrid, Onsite, Remote};
         for (location, given, policy) in [
@@ -545,13 +419,6 @@ mod tests {
                 }
             }
         }
-
-        #[test]
-        fn the_minimum_never_exceeds_the_maximum(min: Option<i64>, max: Option<i64>) {
-            let (min, max) = (min.and_then(Salary::new), max.and_then(Salary::new));
-            let range = SalaryRange::new(min, max);
-            prop_assert_eq!(range.is_none(), matches!((min, max), (Some(min), Some(max)) if min > max));
-        }
     }
 
     #[test]
@@ -567,9 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_are_bounded_and_rates_are_computed() {
-        assert!(Salary::new(-1).is_none() && Salary::new(100_000_001).is_none());
-        assert_eq!(Salary::new(100_000_000).map(Salary::amount), Some(100_000_000));
+    fn rates_are_computed() {
         assert_eq!(RoleStats::default().pass_rate(), None);
         let stats = RoleStats {
             screens_completed: 7,

@@ -9,8 +9,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::schema::{LINE, LINES, WEB_ADDRESS, integer, phone_as_typed, string};
 use super::value::parsed;
 use super::{
-    Country, Currency, Email, EndpointUrl, FeedPosition, GivenPhone, Phone, RedirectUri, Salary, Scalar,
-    SearchQuery, Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
+    Amount, Country, Currency, Email, EndpointUrl, FeedPosition, GivenPhone, Phone, RedirectUri, Salary,
+    Scalar, SearchQuery, Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
 };
 use crate::id::Id;
 
@@ -103,6 +103,19 @@ macro_rules! parsed {
 
 parsed!(Email, EndpointUrl, TimeZoneName, WebAddress);
 
+impl Value for Amount {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Number(_) => Err("must be a string, such as \"18.50\"".to_owned()),
+            scalar => parsed(scalar),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
+}
+
 macro_rules! codes {
     ($($value:ty: $pattern:literal;)+) => {
         $(impl Value for $value {
@@ -175,6 +188,7 @@ macro_rules! schemas {
 }
 
 schemas! {
+    Amount: string().pattern(Some(Self::PATTERN));
     Country: string().pattern(Some("^[A-Z]{2}$"));
     Currency: string().pattern(Some("^[A-Z]{3}$"));
     EndpointUrl: string().pattern(Some(ENDPOINT_URL)).max_length(Some(Self::MAX));

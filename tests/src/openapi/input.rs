@@ -191,9 +191,9 @@ impl Fields for Description {
         None
     }
 
-    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+    fn change_object<T: Input>(&mut self, name: &str) -> Change<T> {
         self.add(name, Kind::OptionalObject(Self::of::<T>()));
-        None
+        Change::Keep
     }
 
     fn fail<T>(&mut self, _: &str, _: &str) -> Option<T> {

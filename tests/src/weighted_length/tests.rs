@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use shared::model::x_text::{Advert, LIMIT, compose, max_weight, url_weight};
-use shared::model::{RemotePolicy, Salary, SalaryRange, Style};
+use shared::model::{Pay, RemotePolicy, Salary, Style};
 
 use super::*;
 
@@ -231,9 +231,9 @@ proptest! {
         let (min, max) = (ends.0.map(|end| end % 100_000_001), ends.1.map(|end| end % 100_000_001));
         let (min, max) = if min.is_some() && max.is_some() && min > max { (max, min) } else { (min, max) };
         let salary = |end: u32| Salary::new(end.into()).unwrap();
-        let salary = SalaryRange::new(min.map(salary), max.map(salary)).unwrap();
+        let salary = Pay::annual(min.map(salary), max.map(salary)).unwrap();
         let job =
-            Advert { title: &title, location: location.as_deref(), remote_policy: policy, salary, url: URL };
+            Advert { title: &title, location: location.as_deref(), remote_policy: policy, pay: salary, url: URL };
         let posts = Style::ALL.map(|style| compose(&job, style));
         for post in &posts {
             prop_assert!(weighted_length(post) <= LIMIT, "{}", post);
@@ -243,7 +243,7 @@ proptest! {
             prop_assert!(max_weight(lead) + " ".len() + URL_WEIGHT <= LIMIT, "{}", post);
             prop_assert!(!post.contains(char::is_control));
             prop_assert_eq!(&post.nfc().collect::<String>(), post);
-            prop_assert!(job.salary.short_words().is_none_or(|salary| post.contains(&salary)));
+            prop_assert!(job.pay.short_words().is_none_or(|salary| post.contains(&salary)));
         }
         prop_assert!(posts[0] != posts[1] && posts[1] != posts[2] && posts[0] != posts[2]);
     }

@@ -62,10 +62,12 @@ impl model::Value for CallKey {
 
 /// The amounts of pay, for which 0 means that there is none.
 const PAY: [&str; 2] = ["salary_min", "salary_max"];
+/// The parts of the line `pay`.
+const PAY_PARTS: [&str; 4] = ["min", "max", "currency", "period"];
 
 /// The arguments that a call has. Hosts whose models must send every argument send `null`, a blank text, an empty list or
 /// no pay for those that they have no value for, so these count as absent. What is to be emptied is named in `clear`, and
-/// becomes `null` here. Places, which are lines, become objects. Arguments that the schema does not have stay, so that they are refused by name.
+/// becomes `null` here. Places and pay, which are lines, become objects. Arguments that the schema does not have stay, so that they are refused by name.
 pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
     let properties = &schema["properties"];
     let is_given =
@@ -79,6 +81,11 @@ pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<M
             *place = parts;
         }
     }
+    let pay = settled.get("pay").and_then(Value::as_str).map(|line| {
+        let parts = line.splitn(PAY_PARTS.len(), ';').map(str::trim);
+        PAY_PARTS.into_iter().zip(parts).collect::<Value>()
+    });
+    settled.extend(pay.map(|pay| ("pay".to_owned(), pay)));
     let Some(clearable) = schema.pointer(CLEARABLE).and_then(Value::as_array) else { return Ok(settled) };
     let Some(cleared) = settled.remove("clear") else { return Ok(settled) };
     let mut mistakes = Vec::new();

@@ -17,7 +17,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("cursor", "The next_cursor of the previous answer, with the same other arguments"),
     ("limit", "The most items to return"),
     ("response_format", "detailed adds fields and costs more tokens"),
-    ("idempotency_key", "Any unique text: a repeated call with it has no second effect"),
+    ("idempotency_key", "Any unique text; repeating it has no second effect"),
     ("title", "The job title"),
     ("department", "The team"),
     ("description", "Markdown"),
@@ -25,15 +25,13 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("requirements", "Markdown"),
     ("location", "A city, a state or Remote"),
     ("country", "ISO code, such as DE"),
-    (
-        "locations",
-        "Instead of location and country: each \"city; region; postal code; country\", parts may be empty",
-    ),
+    ("locations", "Each: city; region; postal code; country"),
     ("remote_policy", "Where the work is done"),
     ("employment_type", "The kind of employment"),
     ("salary_min", "A year"),
     ("salary_max", "A year"),
     ("salary_currency", "ISO code; USD by default"),
+    ("pay", "min; max; currency; period, such as 18.50; ; EUR; hour"),
     ("clear", "Fields to empty. An argument that is null or blank changes nothing"),
 ];
 /// The names of the fields that a tool can empty, inside the schema of its arguments.
@@ -137,6 +135,11 @@ impl Recorder {
         self.properties.insert(name.to_owned(), lines);
     }
 
+    /// Adds an object that an assistant writes on one line.
+    fn add_line(&mut self, name: &str) {
+        self.properties.insert(name.to_owned(), json!({ "type": "string" }));
+    }
+
     fn add_object<T: Input>(&mut self, name: &str) -> bool {
         let recorder = Self::of::<T>();
         let is_required = !recorder.required.is_empty();
@@ -228,8 +231,14 @@ impl Fields for Recorder {
     }
 
     fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
-        self.add_object::<T>(name);
+        self.add_line(name);
         None
+    }
+
+    fn change_object<T: Input>(&mut self, name: &str) -> Change<T> {
+        self.add_line(name);
+        self.clearable.push(name.to_owned());
+        Change::Keep
     }
 
     fn fail<T>(&mut self, _: &str, _: &str) -> Option<T> {

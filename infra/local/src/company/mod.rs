@@ -93,7 +93,7 @@ impl Company<'_> {
                 title: content.title.as_str(),
                 location: places.as_deref(),
                 remote_policy: content.remote_policy(),
-                salary: content.salary,
+                pay: content.pay,
                 url: &public_url(&self.base_url, &self.organization.organization, &posting.slug),
             };
             let at = hours(opened_at, 3);

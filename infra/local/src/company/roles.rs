@@ -2,8 +2,8 @@
 
 use shared::clock::Timestamp;
 use shared::model::{
-    EmploymentType, Lines, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary,
-    SalaryRange, Slug,
+    EmploymentType, Lines, Pay, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary,
+    Slug,
 };
 use shared::store::Transaction;
 
@@ -106,7 +106,7 @@ impl RolePlan {
 
     fn content(&self) -> Outcome<RoleContent> {
         let (low, high) = self.salary;
-        let salary = SalaryRange::new(Salary::new(low), Salary::new(high)).ok_or("not a range")?;
+        let salary = Pay::annual(Salary::new(low), Salary::new(high)).ok_or("not a range")?;
         let tasks = self.tasks.map(|task| format!("- {task}\n")).concat();
         let description = format!(
             "{}\n\n## What you will do\n\n{tasks}\n## About Acme\n\nAcme plans the routes of **cargo bikes and electric \
@@ -119,7 +119,7 @@ impl RolePlan {
         content.description = Some(text(&description)?);
         content.places = Places::named(Some(text(self.location)?), Some(self.country.parse()?));
         content.employment_type = Some(self.employment_type);
-        content.salary = salary.in_currency(Some(self.currency.parse()?));
+        content.pay = salary.in_currency(Some(self.currency.parse()?));
         Ok(content.with_remote_policy(Some(self.remote_policy)))
     }
 

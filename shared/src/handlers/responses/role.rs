@@ -8,13 +8,17 @@ use crate::clock::Timestamp;
 use crate::http::{Change, Fields, Input, input};
 use crate::id::Id;
 use crate::model::{
-    self, City, Country, Currency, Department, EmploymentType, Location, LongText, Organization, Place,
-    Places, PostalCode, Region, RemotePolicy, RoleContent, RoleStatus, Salary, SalaryRange, Title,
+    self, Amount, City, Country, Currency, Department, EmploymentType, Location, LongText, Organization,
+    PayPeriod, Place, Places, PostalCode, Region, RemotePolicy, RoleContent, RoleStatus, Salary, Title,
 };
 
 /// The problem of a `salary_min` above `salary_max`.
 const MIN_ABOVE_MAX: &str = "must be at most salary_max";
 
+/// The problem of `pay` beside an annual salary.
+const PAY_AND_SALARY: &str = "can't be combined with salary_min, salary_max or salary_currency";
+/// The problem of a `salary_currency` of pay that is not annual.
+const NOT_ANNUAL: &str = "can't be changed while the pay is not annual; set pay instead";
 /// The problem of a `location` or `country` that contradicts `locations`.
 const NOT_THE_FIRST: &str = "is that of the first of the locations; set locations instead";
 
@@ -41,6 +45,30 @@ impl RoleLocation {
             country: place.country(),
         };
         places.list().iter().map(of).collect()
+    }
+}
+
+/// What a role pays.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Pay {
+    /// The minimum: a decimal number with at most two places, such as `18.50`.
+    #[schema(value_type = Option<Amount>)]
+    pub min: Option<String>,
+    /// The maximum: a decimal number with at most two places, such as `22`. There is a minimum, a maximum, or both.
+    #[schema(value_type = Option<Amount>)]
+    pub max: Option<String>,
+    /// The currency: an ISO 4217 code such as `EUR`.
+    pub currency: Currency,
+    /// The time for which the amounts are paid.
+    pub period: PayPeriod,
+}
+
+impl Pay {
+    /// The API form of what a role pays; `None` if no amount is known.
+    pub fn of(pay: model::Pay) -> Option<Self> {
+        let (min, max, currency, period) = pay.shown()?;
+        let written = |amount: Option<Amount>| amount.map(|amount| amount.to_string());
+        Some(Self { min: written(min), max: written(max), currency, period })
     }
 }
 
@@ -71,12 +99,15 @@ pub struct Role {
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
     pub employment_type: Option<EmploymentType>,
-    /// The minimum annual salary, in whole units of `salary_currency`.
+    /// The minimum annual salary, in whole units of `salary_currency`. Setting it makes the `pay` annual.
     pub salary_min: Option<Salary>,
-    /// The maximum annual salary, in whole units of `salary_currency`.
+    /// The maximum annual salary, in whole units of `salary_currency`. Setting it makes the `pay` annual.
     pub salary_max: Option<Salary>,
     /// The currency of the salary: an ISO 4217 code such as `EUR`; `null` means US dollars.
     pub salary_currency: Option<Currency>,
+    /// What the role pays, for any period; `null` if no amount is known. `salary_min`, `salary_max` and `salary_currency` are the
+    /// same for a year, and `null` for other periods. A request may have either.
+    pub pay: Option<Pay>,
     /// The role's job posting, if it has one.
     pub job_posting_id: Option<Id>,
     /// The URL of the job posting on the career page.
@@ -92,7 +123,7 @@ impl Role {
     /// The API form of a role of `organization`.
     pub fn of(role: model::Role, organization: &Organization, base_url: &str) -> Self {
         let policy = role.content.remote_policy();
-        let RoleContent { title, department, description, places, remote_policy: _, employment_type, salary } =
+        let RoleContent { title, department, description, places, remote_policy: _, employment_type, pay } =
             role.content;
         Self {
             id: role.id,
@@ -105,9 +136,10 @@ impl Role {
             locations: RoleLocation::all(&places),
             remote_policy: policy,
             employment_type,
-            salary_min: salary.min(),
-            salary_max: salary.max(),
-            salary_currency: salary.given_currency(),
+            salary_min: pay.salary_min(),
+            salary_max: pay.salary_max(),
+            salary_currency: pay.salary_currency(),
+            pay: Pay::of(pay),
             job_posting_id: role.posting.as_ref().map(|posting| posting.id),
             job_posting_url: role.posting.map(|posting| public_url(base_url, organization, &posting.slug)),
             created_at: role.created_at,
@@ -125,7 +157,7 @@ input! {
         places: part,
         remote_policy: optional,
         employment_type: optional,
-        salary: part,
+        pay: part,
     }
 }
 
@@ -151,12 +183,42 @@ impl Input for Places {
     }
 }
 
-impl Input for SalaryRange {
+/// What a role is to pay.
+struct NewPay {
+    /// The minimum: a decimal number with at most two places, such as `18.50`.
+    min: Option<Amount>,
+    /// The maximum: a decimal number with at most two places, such as `22`. There must be a minimum, a maximum, or both.
+    max: Option<Amount>,
+    /// The currency: an ISO 4217 code such as `EUR`, in any case.
+    currency: Currency,
+    /// The time for which the amounts are paid.
+    period: PayPeriod,
+}
+
+impl Input for NewPay {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        let (min, max) = (fields.optional("salary_min"), fields.optional("salary_max"));
-        let currency = fields.optional("salary_currency");
-        let range = Self::new(min, max).or_else(|| fields.fail("salary_min", MIN_ABOVE_MAX))?;
-        Some(range.in_currency(currency))
+        let (min, max): (Option<Amount>, Option<Amount>) = (fields.optional("min"), fields.optional("max"));
+        let (currency, period) = (fields.required("currency"), fields.required("period"));
+        match (min, max) {
+            (None, None) => return fields.fail("min", "can't be blank without max"),
+            (Some(min), Some(max)) if min > max => return fields.fail("min", "must be at most max"),
+            _ => {}
+        }
+        Some(Self { min, max, currency: currency?, period: period? })
+    }
+}
+
+impl Input for model::Pay {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let min = fields.optional("salary_min").map_or(Change::Keep, Change::Set);
+        let max = fields.optional("salary_max").map_or(Change::Keep, Change::Set);
+        let currency = fields.optional("salary_currency").map_or(Change::Keep, Change::Set);
+        let pay = fields.optional_object("pay").map_or(Change::Keep, Change::Set);
+        let patch = PayPatch { min, max, currency, pay }.checked(fields)?;
+        match patch.apply(Self::default()) {
+            Ok(pay) => Some(pay),
+            Err((field, problem)) => fields.fail(field, problem),
+        }
     }
 }
 
@@ -169,7 +231,7 @@ input! {
         places: part PlacesPatch,
         remote_policy: change RemotePolicy,
         employment_type: change EmploymentType,
-        salary: part SalaryPatch,
+        pay: part PayPatch,
     }
 }
 
@@ -211,21 +273,66 @@ impl PlacesPatch {
     }
 }
 
-/// Changes to the salary of a role.
-struct SalaryPatch {
+/// Changes to what a role pays: to its annual salary, or all of it.
+struct PayPatch {
     min: Change<Salary>,
     max: Change<Salary>,
     currency: Change<Currency>,
+    pay: Change<NewPay>,
 }
 
-impl Input for SalaryPatch {
+impl Input for PayPatch {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let (min, max) = (fields.change("salary_min"), fields.change("salary_max"));
-        let patch = Self { min, max, currency: fields.change("salary_currency") };
-        match (&patch.min, &patch.max) {
+        let currency = fields.change("salary_currency");
+        Self { min, max, currency, pay: fields.change_object("pay") }.checked(fields)
+    }
+}
+
+impl PayPatch {
+    /// Refuses two different statements about the pay.
+    fn checked(self, fields: &mut impl Fields) -> Option<Self> {
+        let has_amount = matches!(self.min, Change::Set(_)) || matches!(self.max, Change::Set(_));
+        let has_salary = has_amount || matches!(self.currency, Change::Set(_));
+        match (&self.min, &self.max) {
             (Change::Set(min), Change::Set(max)) if min > max => fields.fail("salary_min", MIN_ABOVE_MAX),
-            _ => Some(patch),
+            _ if has_salary && matches!(self.pay, Change::Set(_)) => fields.fail("pay", PAY_AND_SALARY),
+            _ => Some(self),
         }
+    }
+
+    /// Applies the changes. Fails if the result would not be valid, with the name of a field and its problem.
+    fn apply(self, current: model::Pay) -> Result<model::Pay, (&'static str, &'static str)> {
+        let Self { min, max, currency, pay } = self;
+        let current = match pay {
+            Change::Set(NewPay { min, max, currency, period }) => {
+                let range = model::Pay::new(min, max).ok_or(("pay.min", "must be at most max"))?;
+                return Ok(range.in_currency(Some(currency)).per(period));
+            }
+            Change::Clear if current.is_known() => model::Pay::default(),
+            Change::Clear | Change::Keep => current,
+        };
+        let sets_amount = matches!(min, Change::Set(_)) || matches!(max, Change::Set(_));
+        let current = match currency {
+            // What clears or repeats what is not there changes nothing.
+            Change::Set(currency)
+                if !current.is_annual() && !sets_amount && currency != current.currency() =>
+            {
+                return Err(("salary_currency", NOT_ANNUAL));
+            }
+            _ if !current.is_annual() && !sets_amount => return Ok(current),
+            _ if !current.is_annual() => model::Pay::default().in_currency(current.given_currency()),
+            _ => current,
+        };
+        let bound = |change, shown: Option<Salary>, exact: Option<Amount>| match change {
+            // An annual amount that is not whole stays when a client sends it back as it was shown.
+            Change::Set(salary) if Some(salary) == shown => exact,
+            change => change.map(Amount::from).apply(exact),
+        };
+        let min = bound(min, current.salary_min(), current.min());
+        let max = bound(max, current.salary_max(), current.max());
+        let range = model::Pay::new(min, max).ok_or(("salary_min", MIN_ABOVE_MAX))?;
+        Ok(range.in_currency(currency.apply(current.given_currency())))
     }
 }
 
@@ -238,10 +345,7 @@ impl RolePatch {
             Change::Keep if !places.list().is_empty() => current.remote_policy(),
             change => change.apply(current.remote_policy),
         };
-        let min = self.salary.min.apply(current.salary.min());
-        let max = self.salary.max.apply(current.salary.max());
-        let currency = self.salary.currency.apply(current.salary.given_currency());
-        let salary = SalaryRange::new(min, max).ok_or(("salary_min", MIN_ABOVE_MAX))?;
+        let pay = self.pay.apply(current.pay)?;
         Ok(RoleContent {
             title: self.title.unwrap_or(current.title),
             department: self.department.apply(current.department),
@@ -249,7 +353,7 @@ impl RolePatch {
             places,
             remote_policy: policy,
             employment_type: self.employment_type.apply(current.employment_type),
-            salary: salary.in_currency(currency),
+            pay,
         })
     }
 }

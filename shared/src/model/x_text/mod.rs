@@ -11,8 +11,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 use url::Url;
 
-use super::role::{RemotePolicy, SalaryRange};
 use super::string_enum::string_enum;
+use super::{Pay, RemotePolicy};
 
 /// The maximum weighted length of a post.
 pub const LIMIT: usize = 280;
@@ -45,17 +45,17 @@ pub struct Advert<'a> {
     pub location: Option<&'a str>,
     /// Whether the work is on site, hybrid or remote.
     pub remote_policy: Option<RemotePolicy>,
-    /// The annual salary.
-    pub salary: SalaryRange,
+    /// What the job pays.
+    pub pay: Pay,
     /// The posting's URL. X recognizes it only with http or https and a public top-level domain.
     pub url: &'a str,
 }
 
-/// Composes a post of at most [`LIMIT`] from the title, the location or "Remote", the salary range if the job has one,
+/// Composes a post of at most [`LIMIT`] from the title, the location or "Remote", the pay if it is known,
 /// and the URL.
 ///
 /// The location is omitted if the job has none and is not remote. If the post is too long, the location is shortened or
-/// dropped first, then the title is shortened. The salary and the URL are never cut. (A post can exceed the limit only
+/// dropped first, then the title is shortened. The pay and the URL are never cut. (A post can exceed the limit only
 /// if X does not recognize the URL and the URL itself is too long.)
 ///
 /// Customers enter the title and the location, so both are sanitized: white space is collapsed to single spaces,
@@ -64,19 +64,20 @@ pub struct Advert<'a> {
 /// follows. The posting's URL is the only link.
 pub fn compose(job: &Advert<'_>, style: Style) -> String {
     let (opening, pay, call_to_action) = match style {
-        Style::Professional => ("We're hiring:", "Salary:", "Apply:"),
+        Style::Professional if job.pay.is_annual() => ("We're hiring:", "Salary:", "Apply:"),
+        Style::Professional => ("We're hiring:", "Pay:", "Apply:"),
         Style::Casual => ("Come work with us! 👋 We're looking for:", "Pays", "Have a look:"),
         Style::Urgent => ("🚨 Hiring now:", "Pay:", "Apply today:"),
     };
-    let salary = job.salary.short_words().map(|range| format!(" {pay} {range}.")).unwrap_or_default();
+    let pay = job.pay.short_words().map(|range| format!(" {pay} {range}.")).unwrap_or_default();
 
-    let fixed = max_weight(&format!("{opening} .{salary} {call_to_action} ")) + url_weight(job.url);
+    let fixed = max_weight(&format!("{opening} .{pay} {call_to_action} ")) + url_weight(job.url);
     let room = LIMIT.saturating_sub(fixed);
     let title = shorten(&sanitize(job.title), room);
     let room = room.saturating_sub(max_weight(&title) + max_weight(" ."));
     let place = place(job, room).map(|place| format!(" {}", sentence(place))).unwrap_or_default();
 
-    format!("{opening} {}{place}{salary} {call_to_action} {}", sentence(title), job.url)
+    format!("{opening} {}{place}{pay} {call_to_action} {}", sentence(title), job.url)
 }
 
 /// The location with its remote policy, or "Remote", with a weight of at most `room`.

@@ -4,19 +4,19 @@ use proptest::prelude::*;
 
 const URL: &str = "https://rolecall.example.com/careers/acme/senior-rust-engineer";
 
-fn range(min: Option<u32>, max: Option<u32>) -> SalaryRange {
+fn range(min: Option<u32>, max: Option<u32>) -> Pay {
     let salary = |dollars: u32| Salary::new(dollars.into()).unwrap();
-    SalaryRange::new(min.map(salary), max.map(salary)).unwrap()
+    Pay::annual(min.map(salary), max.map(salary)).unwrap()
 }
 
 fn advert<'a>(title: &'a str, location: Option<&'a str>, remote_policy: Option<RemotePolicy>) -> Advert<'a> {
-    Advert { title, location, remote_policy, salary: range(None, None), url: URL }
+    Advert { title, location, remote_policy, pay: range(None, None), url: URL }
 }
 
 #[test]
 fn each_style_has_its_own_wording() {
     let job = Advert {
-        salary: range(Some(150_000), Some(190_000)),
+        pay: range(Some(150_000), Some(190_000)),
         ..advert("Senior Rust Engineer", Some("Berlin"), Some(RemotePolicy::Hybrid))
     };
     assert_eq!(
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn ordinary_titles_and_places_are_not_shortened(title in "[A-Z][a-z]{1,11}([+]{2}|#|-[a-z]{2,8})?( [A-Za-z]{2,12}){0,5}", place in "[A-Z][a-z]{2,20}, [A-Z]{2}") {
         let job = Advert {
-            salary: range(Some(150_000), Some(190_000)),
+            pay: range(Some(150_000), Some(190_000)),
             ..advert(&title, Some(&place), Some(RemotePolicy::Hybrid))
         };
         for style in Style::ALL {
