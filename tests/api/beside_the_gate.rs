@@ -51,6 +51,7 @@ fn received(response: &Response) -> String {
 async fn whoever_is_refused_gets_nothing_of_what_was_read_and_has_no_effect() {
     let api = TestApi::new().await;
     let fixtures = Fixtures::new(&api).await;
+    api.run_feed().await;
     let (now, acme) = (api.environment.clock.now(), tenant(ACME, Mode::Live));
     let requests = [
         (Method::GET, fixtures.path("/api/v1/candidates/{id}"), ""),
@@ -73,7 +74,7 @@ async fn whoever_is_refused_gets_nothing_of_what_was_read_and_has_no_effect() {
         api.dynamodb.take_calls();
         let request = api.request(method.clone(), &path).bearer(key.reveal());
         let request = request.header("idempotency-key", "k").body("application/json", body);
-        let refused = request.send().await.expect(401);
+        let refused = request.send_at_once().await.expect(401);
         let calls = api.dynamodb.take_calls();
         assert_eq!(calls.iter().filter(|call| is_gate(call)).count(), 1, "{method} {path}");
         assert!(!beside(&calls).iter().any(|operation| WRITES.contains(operation)), "{method} {path}");

@@ -106,16 +106,16 @@ const MOST: &[(&str, Cost)] = &[
     ("25 applications of a role by status", [2.0, 4.0, 15.0, 1.0, 0.0]),
     ("GET organization", [2.0, 2.0, 2.0, 1.0, 0.0]),
     ("100 events", [3.0, 4.0, 5.0, 1.0, 0.0]),
-    ("POST candidate", [2.0, 2.0, 0.0, 26.0, 3.0]),
-    ("POST candidate, role, phone, source, 2 tags", [2.0, 3.0, 2.0, 46.0, 4.0]),
-    ("PATCH phone", [2.0, 3.0, 1.0, 28.0, 3.0]),
+    ("POST candidate", [2.0, 2.0, 0.0, 16.0, 8.0]),
+    ("POST candidate, role, phone, source, 2 tags", [2.0, 3.0, 2.0, 34.0, 10.0]),
+    ("PATCH phone", [2.0, 3.0, 1.0, 16.0, 11.0]),
     ("POST note", [2.0, 3.0, 1.0, 9.0, 3.0]),
     ("advance", [2.0, 3.0, 1.0, 25.0, 4.0]),
     ("advance with key", [2.0, 3.0, 1.0, 29.0, 4.0]),
     ("quick post", [2.0, 3.0, 1.0, 29.0, 4.0]),
     ("career list", [2.0, 2.0, 2.0, 0.0, 0.0]),
     ("job page", [2.0, 3.0, 6.0, 0.0, 0.0]),
-    ("apply", [4.0, 10.0, 8.0, 49.0, 5.0]),
+    ("apply", [4.0, 10.0, 8.0, 39.0, 10.0]),
     ("MCP search", [2.0, 4.0, 1.0, 4.0, 0.0]),
     ("overview", [3.0, 8.0, 34.5, 0.0, 0.0]),
     ("board", [3.0, 10.0, 28.0, 3.0, 0.0]),
@@ -168,6 +168,10 @@ async fn requests_among_many_people_cost_at_most_this() {
         jobs.push(job);
     }
     write(&api, &roles, 0..people()).await;
+    api.run_whole_feed().await;
+    // The head of the feed has the changes of the last batch, so its next write costs more.
+    let note = format!("/api/v1/candidates/{}/notes", 1_000_000_000_000_001_u64);
+    api.post(&note, json!({ "text": "x" })).await.expect(201);
     api.run_whole_feed().await;
     println!("| Request | In sequence | Calls | Read units | Write units | Written by the feed |");
     let (role, first) = (roles[0], 1_000_000_000_000_000_u64);

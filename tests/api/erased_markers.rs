@@ -87,6 +87,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("reapplied_applicant", IDS),
     ("email", HASHED),
     ("word", Held),
+    ("former_words", Never("the feed has deleted it")),
     ("phone", HASHED),
     ("mailbox", HASHED),
     ("source", HASHED),

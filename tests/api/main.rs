@@ -125,6 +125,7 @@ mod role_pay;
 mod role_places;
 mod roles;
 mod screen_reviews;
+mod search_index;
 mod secrets;
 mod seeing;
 mod shape;

@@ -115,6 +115,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
+        "FeedFunction",
         "McpFunction",
         "TasksFunction",
         "VoiceScreensFunction",

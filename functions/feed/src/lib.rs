@@ -1,5 +1,5 @@
-//! The change feed: gives changes that transactions have left in the outbox their numbers. The function runs whenever a
-//! transaction writes to the outbox, and every minute for lost events.
+//! The change feed: gives changes that transactions have left in the outbox their numbers, and writes the entries of changed
+//! people in the search index. The function runs whenever a transaction writes to the outbox, and every minute for lost events.
 //!
 //! After that it starts the deliver function for the tenants with new events.
 //!

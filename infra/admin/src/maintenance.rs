@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Mode, Tenant};
-use shared::store::{Finding, OrganizationError, PageWork, Paging, REGISTRY_SHARDS};
+use shared::store::{FeedRun, Finding, OrganizationError, PageWork, Paging, REGISTRY_SHARDS};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::Selection;
@@ -105,7 +105,9 @@ async fn check(
             let store = admin.store.counting_units();
             let pause = |page: PageWork| pause(page.read + READS_FOR_A_WRITE * page.written);
             let writes = work == Work::Rebuild;
-            let done = store.rewrite_people(tenant, writes, &admin.ids, admin.now, pause).await?;
+            let number = admin.random.below(u64::MAX);
+            let run = FeedRun { number, ids: &admin.ids, clock: &admin.clock };
+            let done = store.rewrite_people(tenant, writes, run, pause).await?;
             let units = store.units();
             people.read += done.people;
             people.rewritten += done.rewritten;

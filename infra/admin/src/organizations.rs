@@ -56,8 +56,9 @@ pub(crate) struct Deleted {
     deleted_at: Timestamp,
 }
 
-/// The maximum duration of a request that was admitted before the organization was suspended.
-const LONGEST_REQUEST: Duration = Duration::from_secs(30);
+/// The maximum duration of a request that was admitted before the organization was suspended, and of the feed's work on its
+/// changes.
+const LONGEST_WORK: Duration = Duration::from_mins(1);
 
 pub(crate) async fn create(admin: &Admin, new: NewOrganization) -> Result<Detail, OrganizationError> {
     for _ in 0..ID_ATTEMPTS {
@@ -128,7 +129,7 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     require_no_hold(admin, id).await?;
     if !modes[0].organization.suspended {
         admin.store.set_suspended(id, true, admin.now).await?;
-        tokio::time::sleep(LONGEST_REQUEST).await;
+        tokio::time::sleep(LONGEST_WORK).await;
     }
     // A request may have set a hold before the suspension.
     require_no_hold(admin, id).await?;

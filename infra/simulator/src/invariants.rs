@@ -65,6 +65,7 @@ pub(crate) async fn broken(
         check.receipts().await;
     }
     clients.run_tasks().await;
+    move_changes(deployment, &cast.tenants()).await;
     let mut broken = outside_calls(deployment, clients);
     if random.u32(0..SAMPLE) == 0 {
         broken.extend(people.failing_pages(&mut random).await);

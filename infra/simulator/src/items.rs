@@ -199,6 +199,10 @@ impl<'i> Items<'i> {
             let words = entry["words"]["L"].as_array().into_iter().flatten();
             listed.entry(id).or_default().extend(words.filter_map(|word| word["S"].as_str()));
         }
+        let left = self.of("FORMER_WORDS");
+        if !left.is_empty() {
+            self.fail(&format!("the entries of former words may still be in the search index: {left:?}"));
+        }
         let candidates = self.of("CANDIDATE");
         if entries.keys().copied().collect::<BTreeSet<_>>() != ids(&candidates) || entries != listed {
             self.fail(&format!("the search index has {entries:?} instead of {listed:?}"));

@@ -60,8 +60,7 @@ const MIN_NATIONAL_DIGITS: usize = 7;
 /// 6. the same of the e-mail address
 ///
 /// Words with two spellings are included twice: `muller` and `mueller`. The limits always leave room for steps 1 and 2, the
-/// local part and three words of the domain; without tags, for at least five labels. A change of all words and tags
-/// fits in a transaction.
+/// local part and three words of the domain; without tags, for at least five labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SearchWords(BTreeSet<String>);

@@ -123,6 +123,8 @@ macro_rules! rows {
             /// word of a candidate in the search index, newest candidate first
             word: WordEntry, "{tenant}#WORD"(tenant: Tenant), "{word_and_candidate}"(word_and_candidate: IndexPosition<'_>),
                 of Tenant;
+            /// words that a candidate had, until their entries are deleted
+            former_words: FormerWords, "{tenant}#FORMER_WORDS"(tenant: Tenant), "{candidate:016}"(candidate: Id), of Tenant;
             /// candidate with a phone number, by its hash
             phone: Reference, "{tenant}#PHONE#{hash}", "{candidate:016}", of Others;
             /// candidate with a Gmail mailbox, by its hash

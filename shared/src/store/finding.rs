@@ -1,8 +1,8 @@
 //! Finding candidates: by e-mail address, external id, phone number, source, tag, or the words of a search; and those
 //! who may be the same person.
 //!
-//! Every write of a candidate's record also writes the items that the candidate is found by, so the index agrees with
-//! the record.
+//! Every write of a candidate's record also writes the lists and the claims that the candidate is found by. The
+//! [index](super::indexing) of words follows by moments.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -61,6 +61,11 @@ impl WordEntry {
         position.ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))
     }
 
+    /// The entry with this key.
+    pub(super) fn new(key: &Key, index_form: IndexForm, words: &SearchWords) -> Self {
+        Self { sk: key.sk.clone(), index_form, words: words.clone() }
+    }
+
     /// The approximate number of bytes that a read of the entry is charged for.
     fn size(&self) -> usize {
         const KEYS_AND_NAMES: usize = 40;
@@ -93,9 +98,9 @@ const ANYBODY: Budget = Budget { entries: 1_500, bytes: 192 * 1024 };
 const MAX_DUPLICATES: u32 = 5;
 
 impl Transaction {
-    /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address. At most 42
-    /// words and tags are deleted and as many written, beside at most two items each for phone number, mailbox, source
-    /// and external id.
+    /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address, and has the
+    /// entries of words written. At most 20 tags are deleted and as many written, beside at most two items each for phone
+    /// number, mailbox, source and external id. An erasure also deletes at most 30 words.
     pub(super) fn replace_index(
         &mut self,
         before: Option<&CandidateRecord>,
@@ -104,19 +109,17 @@ impl Transaction {
         if before.map(indexed) == after.map(indexed) {
             return Ok(());
         }
-        let entries = |record: Option<&CandidateRecord>| match record {
-            Some(record) => entries(self.tenant, record),
-            None => Ok(Vec::new()),
+        self.replace_words(before, after);
+        let keys = |record: Option<&CandidateRecord>| {
+            record.map(|record| group_keys(self.tenant, &record.candidate)).unwrap_or_default()
         };
-        let (old_entries, new_entries) = (entries(before)?, entries(after)?);
-        for (key, _) in &old_entries {
-            if new_entries.iter().all(|(other, _)| other != key) {
-                self.delete(key.clone());
-            }
+        let (old_keys, new_keys) = (keys(before), keys(after));
+        for key in old_keys.iter().filter(|key| !new_keys.contains(key)) {
+            self.delete(key.clone());
         }
-        for entry in new_entries {
-            if !old_entries.contains(&entry) {
-                self.put(entry.1)?;
+        if let Some(CandidateRecord { candidate: Candidate { id, .. }, .. }) = after {
+            for key in new_keys.into_iter().filter(|key| !old_keys.contains(key)) {
+                self.put(item::write(&Reference { id: *id }, key, None)?)?;
             }
         }
         let (old, new) = [before, after].map(|record| record?.candidate.profile.external_id.as_ref()).into();
@@ -134,7 +137,7 @@ impl Transaction {
     }
 }
 
-/// What the entries of a candidate depend on.
+/// What a candidate is found by depends on this.
 const fn indexed(record: &CandidateRecord) -> (&Profile, IndexForm) {
     (&record.candidate.profile, record.index_form)
 }
@@ -143,24 +146,12 @@ const fn indexed(record: &CandidateRecord) -> (&Profile, IndexForm) {
 /// one partition.
 pub(super) fn keys_outside_the_index(tenant: Tenant, candidate: &Candidate) -> Vec<Key> {
     let external_id = candidate.profile.external_id.iter().map(|id| keys::external_id(tenant, id));
-    groups(tenant, &candidate.profile).map(|group| group.entry(candidate.id)).chain(external_id).collect()
+    group_keys(tenant, candidate).into_iter().chain(external_id).collect()
 }
 
-/// The entries of a candidate in the search index and in the lists by phone number, mailbox, source and tag.
-fn entries(tenant: Tenant, record: &CandidateRecord) -> Result<Vec<(Key, Item)>, StoreError> {
-    let CandidateRecord { candidate: Candidate { id, ref profile, .. }, index_form, .. } = *record;
-    let words = SearchWords::of(profile, index_form);
-    let mut entries = Vec::new();
-    for word in words.iter() {
-        let key = keys::word(tenant, IndexPosition { word, id });
-        let entry = WordEntry { sk: key.sk.clone(), index_form, words: words.clone() };
-        entries.push((key.clone(), item::write(&entry, key, None)?));
-    }
-    for group in groups(tenant, profile) {
-        let key = group.entry(id);
-        entries.push((key.clone(), item::write(&Reference { id }, key, None)?));
-    }
-    Ok(entries)
+/// The keys of a candidate's entries in the lists by phone number, mailbox, source and tag.
+fn group_keys(tenant: Tenant, candidate: &Candidate) -> Vec<Key> {
+    groups(tenant, &candidate.profile).map(|group| group.entry(candidate.id)).collect()
 }
 
 /// The lists by phone number, mailbox, source and tag that a candidate is in.

@@ -15,20 +15,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jiff::SignedDuration;
 
 use super::changes::Changes;
 use super::events::{Batch, FeedHead};
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key, OutboxPartition};
+use super::lease::Lease;
 use super::list::Range;
-use super::recording::OutboxEntry;
+use super::recording::{OutboxEntry, Recorded, outbox_items};
 use super::unreadable::Unreadable;
 use super::{CommitError, Item, Store, StoreError, Transaction, item};
 use crate::clock::{Clock, Timestamp, later};
 use crate::id::{Id, Ids};
-use crate::model::{Change, Event, SubjectType, Tenant};
+use crate::model::{AuditActor, Change, Event, SubjectType, Tenant};
 
 /// The number of items of a tenant that one round reads first.
 const PAGE: u32 = 250;
@@ -38,10 +38,6 @@ const ENTRIES: usize = 100;
 const EVENTS: usize = 200;
 /// How long a run may work on a batch. It takes a second or two.
 const LEASE: SignedDuration = SignedDuration::from_secs(20);
-/// How long before that time a run begins no further write. This is longer than a call to DynamoDB takes.
-const MARGIN: SignedDuration = SignedDuration::from_secs(8);
-/// The number of writes at a time.
-const SIDE_BY_SIDE: usize = 8;
 /// The number of events that readers may have seen and a backup lacks, at most.
 const RAISE: u64 = 1_000_000;
 /// The maximum number of attempts at a round, each from the start.
@@ -73,7 +69,7 @@ pub struct Sequenced {
     pub oldest: Option<Timestamp>,
 }
 
-type Entries = BTreeMap<String, OutboxEntry>;
+pub(super) type Entries = BTreeMap<String, OutboxEntry>;
 
 impl OutboxPartition {
     /// The tenant of an item with this key of the table; `None` if the item is not in the outbox.
@@ -83,6 +79,32 @@ impl OutboxPartition {
 }
 
 impl Store {
+    /// Adds the changes to the outbox, and the time to the changed items. A handle that belongs to no function has no clock,
+    /// and only the search index follows its changes.
+    pub(super) fn add_to_outbox(
+        &self,
+        transaction: &mut Transaction,
+        changes: &[Recorded],
+        after: i64,
+    ) -> Result<(), StoreError> {
+        let new_words = std::mem::take(&mut transaction.new_words);
+        let (changes, now, actor) = match &self.origin {
+            Some(origin) => (changes, origin.clock.now(), origin.actor().unwrap_or_else(AuditActor::unknown)),
+            None => (&[][..], Timestamp::UNIX_EPOCH, AuditActor::system()),
+        };
+        if changes.is_empty() && new_words.is_empty() {
+            return Ok(());
+        }
+        let time = self.next_time(now).max(after.saturating_add(1));
+        if !changes.is_empty() {
+            transaction.stamp(time);
+        }
+        for item in outbox_items(transaction.tenant, changes, &new_words, time, actor)? {
+            transaction.insert(item);
+        }
+        Ok(())
+    }
+
     /// The tenants that have changes in a partition of the outbox.
     pub async fn list_outbox_tenants(&self, partition: OutboxPartition) -> Result<Vec<Tenant>, StoreError> {
         let (mut tenants, mut after) = (Vec::new(), String::new());
@@ -181,9 +203,11 @@ impl Store {
         // Before the first entry is deleted, all events are written.
         let mut count = 0;
         if ranges.len() == head.batch.entries.len() {
+            let new_words: Vec<_> = entries.values().flat_map(|entry| entry.new_words.clone()).collect();
             let events = events(tenant, head, entries)?;
             count = events.len();
             lease.write_all(events.into_iter().map(|event| self.put_item(event))).await?;
+            self.write_index(tenant, new_words.into_iter(), &lease).await?;
         }
         let pk = OutboxPartition::of(tenant).key();
         let keys = ranges.into_iter().map(|sk| Key { pk: pk.clone(), sk });
@@ -280,27 +304,11 @@ impl Store {
             }
         }
     }
-}
 
-/// The time in which a run works on a batch.
-struct Lease<'l> {
-    clock: &'l Clock,
-    until: Option<Timestamp>,
-}
-
-impl Lease<'_> {
-    /// Makes writes side by side, as long as the lease lasts.
-    async fn write_all<W: Future<Output = Result<(), StoreError>>>(
-        &self,
-        writes: impl Iterator<Item = W>,
-    ) -> Result<(), StoreError> {
-        let write = async |write: W| {
-            if self.until.is_none_or(|until| until <= later(self.clock.now(), MARGIN)) {
-                return Err(StoreError::Unavailable("the time for a batch of changes is over".to_owned()));
-            }
-            write.await
-        };
-        stream::iter(writes).map(Ok).try_for_each_concurrent(SIDE_BY_SIDE, write).await
+    /// All changes of a tenant that are in the outbox, except those that cannot be read.
+    pub(super) async fn list_changes(&self, tenant: Tenant) -> Result<Entries, StoreError> {
+        let all = self.read_outbox_to(tenant, &keys::outbox_after(tenant)).await?;
+        Ok(parse(all)?.0)
     }
 }
 
@@ -340,7 +348,7 @@ fn begin(tenant: Tenant, head: &FeedHead, entries: &Entries, run: FeedRun<'_>) -
 fn events(tenant: Tenant, head: &FeedHead, entries: Entries) -> Result<Vec<Item>, StoreError> {
     let (mut seq, mut id) = (head.batch.after, head.batch.first_id);
     let mut events = Vec::new();
-    for OutboxEntry { at, actor, changes } in entries.into_values() {
+    for OutboxEntry { at, actor, changes, .. } in entries.into_values() {
         for Change { kind, subject, changed, data } in changes {
             seq += 1;
             let id_of_event =
@@ -456,7 +464,7 @@ fn batches(entries: Entries) -> Vec<Entries> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AuditActor, EventData, EventType, Subject};
+    use crate::model::{EventData, EventType, Subject};
 
     fn entry(subjects: &[(u64, u64)]) -> OutboxEntry {
         let change = |(id, version): &(u64, u64)| Change {
@@ -466,7 +474,8 @@ mod tests {
             data: EventData::default(),
         };
         let changes = subjects.iter().map(change).collect();
-        OutboxEntry { at: Timestamp::UNIX_EPOCH, actor: AuditActor::system().into(), changes }
+        let new_words = Vec::new();
+        OutboxEntry { at: Timestamp::UNIX_EPOCH, actor: AuditActor::system().into(), changes, new_words }
     }
 
     fn entries(list: &[(&str, &[(u64, u64)])]) -> Entries {

@@ -48,6 +48,9 @@ pub(super) struct OutboxEntry {
     pub(super) actor: EventActor,
     /// The changes, in the order of the transaction's writes.
     pub(super) changes: Vec<Change>,
+    /// The people whose words in the search index have changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) new_words: Vec<Id>,
 }
 
 impl Recorded {
@@ -100,6 +103,7 @@ fn from_to(from: &'static str, to: &'static str) -> EventData {
 pub(super) fn outbox_items(
     tenant: Tenant,
     changes: &[Recorded],
+    new_words: &[Id],
     time: i64,
     actor: AuditActor,
 ) -> Result<Vec<Item>, StoreError> {
@@ -113,9 +117,13 @@ pub(super) fn outbox_items(
                 format!("a transaction has {} events, and {MAX_EVENTS} are possible", changes.len());
             return Err(StoreError::Internal(message));
         }
-        if let Some(first) = changes.first().map(|change| change.subject) {
+        let new_words = if mode == tenant.mode { new_words } else { &[] };
+        let first = changes.first().map(|change| change.subject);
+        let person = |id: &Id| Subject { kind: SubjectType::Candidate, id: Some(*id), version: 0 };
+        if let Some(first) = first.or_else(|| new_words.first().map(person)) {
             let key = keys::outbox_item(Tenant { mode, ..tenant }, time, first);
-            items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes }, key, None)?);
+            let new_words = new_words.to_owned();
+            items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes, new_words }, key, None)?);
         }
     }
     Ok(items)

@@ -14,11 +14,13 @@ use super::keys::{self, Key};
 use super::list::Range;
 use super::maybe_erased::MaybeErased;
 use super::organizations::ATTEMPTS;
-use super::{Item, Store, StoreError, Transaction};
+use super::{CommitError, FeedRun, Item, Sequenced, Store, StoreError, Transaction};
 use crate::clock::Timestamp;
 use crate::id::Ids;
-use crate::model::{Actor, CandidateRecord, IndexForm, Tenant, Touchpoint, TouchpointKind};
+use crate::model::{Actor, CandidateRecord, IndexForm, SearchWords, Tenant, Touchpoint, TouchpointKind};
 
+/// How often a run waits for the search index.
+const WAITS: usize = 100;
 /// The number of people of a page.
 const PAGE: u32 = 100;
 /// The attribute of the item with the organization's name that says how far a run has come: the form that it writes, and the
@@ -52,10 +54,10 @@ impl Store {
         &self,
         tenant: Tenant,
         writes: bool,
-        ids: &Ids,
-        now: Timestamp,
+        run: FeedRun<'_>,
         pause: impl Fn(PageWork) -> P,
     ) -> Result<Rewriting, StoreError> {
+        let (ids, now) = (run.ids, run.clock.now());
         let mut done = Rewriting::default();
         let Some(profile) = self.read(keys::profile(tenant)).await? else { return Ok(done) };
         let mut before = progress(&profile);
@@ -81,6 +83,9 @@ impl Store {
                     Err(error) => return Err(error),
                 }
             }
+            if work.written > 0 && writes {
+                self.follow(tenant, run).await?;
+            }
             before = next;
             if let Some(position) = before.as_ref().filter(|_| writes && everybody) {
                 self.keep_progress(tenant, Some(position)).await?;
@@ -91,6 +96,7 @@ impl Store {
             }
         }
         if writes && everybody {
+            self.await_words(tenant, run, &pause).await?;
             self.finish_rewriting(tenant).await?;
         }
         Ok(done)
@@ -120,7 +126,9 @@ impl Store {
                 is_changed.then(|| Touchpoint { id: ids.next(), kind, at: now, actor: Actor::system() });
             let mut transaction = Transaction::new(tenant);
             transaction.replace_candidate(&before, &after, touchpoint.as_slice())?;
-            let written = transaction.len();
+            // The feed then writes an entry for each word.
+            let words = SearchWords::of(&after.candidate.profile, after.index_form);
+            let written = transaction.len() + words.iter().count();
             if !writes || self.attempt(transaction).await? {
                 return Ok(written);
             }
@@ -128,6 +136,36 @@ impl Store {
             current = self.find_candidate(tenant, id).await?.and_then(MaybeErased::present);
         }
         Err(StoreError::Unavailable(format!("the candidate {id} of {tenant} changes all the time")))
+    }
+
+    /// Moves the changes of a tenant to the feed, which writes the search index, unless another run does.
+    async fn follow(&self, tenant: Tenant, run: FeedRun<'_>) -> Result<(), StoreError> {
+        let mut moved = Sequenced { has_more: true, ..Sequenced::default() };
+        while moved.has_more {
+            match self.sequence(tenant, run, &mut moved).await {
+                Ok(()) => {}
+                Err(CommitError::Store(error)) => return Err(error),
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the search index has all words that were written.
+    async fn await_words<P: Future<Output = ()>>(
+        &self,
+        tenant: Tenant,
+        run: FeedRun<'_>,
+        pause: &impl Fn(PageWork) -> P,
+    ) -> Result<(), StoreError> {
+        for _ in 0..WAITS {
+            self.follow(tenant, run).await?;
+            if !self.awaits_words(tenant, None).await? {
+                return Ok(());
+            }
+            pause(PageWork { read: PAGE as usize, written: 0 }).await;
+        }
+        Err(StoreError::Unavailable(format!("the search index of {tenant} is behind: run the command again")))
     }
 
     /// Keeps how far a run has come; `None` after its end.

@@ -20,10 +20,10 @@ use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key, ROLE_STATUS, ROLE_VERSION};
 use super::receipts::{Receipt, ReceiptSlot};
-use super::recording::{Recorded, STAMP, outbox_items};
+use super::recording::{Recorded, STAMP};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{AuditAction, AuditActor, AuditTarget, Mode, RoleStatus, Tenant, ToolCall};
+use crate::model::{AuditAction, AuditTarget, Mode, RoleStatus, Tenant, ToolCall};
 
 /// Why a transaction was not carried out. Unless DynamoDB failed, nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -154,6 +154,8 @@ pub struct Transaction {
     acts: Vec<Act>,
     /// What the change feed says about the transaction.
     changes: Vec<Recorded>,
+    /// The people whose words in the search index have changed.
+    pub(super) new_words: Vec<Id>,
     /// The positions of the actions whose items keep the time of the transaction.
     stamped: BTreeSet<usize>,
 }
@@ -178,6 +180,7 @@ impl Transaction {
             actions: Vec::new(),
             acts: Vec::new(),
             changes: Vec::new(),
+            new_words: Vec::new(),
             stamped: BTreeSet::new(),
         }
     }
@@ -194,8 +197,10 @@ impl Transaction {
 
     /// The number of writes that the commit sends, with the entries of the audit log and the changes for the feed.
     pub fn sent(&self) -> usize {
-        let has_changes_in =
-            |mode| self.changes.iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode);
+        let has_changes_in = |mode| {
+            self.changes.iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode)
+                || (mode == self.tenant.mode && !self.new_words.is_empty())
+        };
         let outbox = Mode::ALL.into_iter().filter(|mode| has_changes_in(*mode)).count();
         self.actions.len() + self.acts.len() + outbox
     }
@@ -508,6 +513,15 @@ impl Transaction {
         });
     }
 
+    /// Lets the changed items keep the time of the transaction.
+    pub(super) fn stamp(&mut self, time: i64) {
+        for index in std::mem::take(&mut self.stamped) {
+            if let Some(action) = self.actions.get_mut(index) {
+                action.stamp(time);
+            }
+        }
+    }
+
     /// Names the request that causes the tasks which this transaction writes, unless a task names its own.
     fn name_cause_of_tasks(&mut self, cause: &str) {
         for action in &mut self.actions {
@@ -767,28 +781,6 @@ impl Store {
             _ => {}
         }
         Err(error.into())
-    }
-
-    /// Adds the changes to the outbox, and the time to the changed items. A handle that belongs to no function has no clock,
-    /// and its changes are not in the feed.
-    fn add_to_outbox(
-        &self,
-        transaction: &mut Transaction,
-        changes: &[Recorded],
-        after: i64,
-    ) -> Result<(), StoreError> {
-        let Some(origin) = self.origin.as_ref().filter(|_| !changes.is_empty()) else { return Ok(()) };
-        let time = self.next_time(origin.clock.now()).max(after.saturating_add(1));
-        for index in std::mem::take(&mut transaction.stamped) {
-            if let Some(action) = transaction.actions.get_mut(index) {
-                action.stamp(time);
-            }
-        }
-        let actor = origin.actor().unwrap_or_else(AuditActor::unknown);
-        for item in outbox_items(transaction.tenant, changes, time, actor)? {
-            transaction.insert(item);
-        }
-        Ok(())
     }
 }
 

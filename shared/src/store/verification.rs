@@ -3,19 +3,24 @@
 //! Copies are compared with what a new record would write, so the rules for them are in one place. A repair requires that
 //! the record has not changed since it was read, so it can run while the service is in use, and can be repeated.
 
+use std::collections::{BTreeSet, HashMap};
+
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::applications::{SCREENED, now};
 use super::candidate_records::DAMAGED;
 use super::changes::Changes;
+use super::indexing::word_entries;
 use super::item::number;
 use super::keys::{self, Key, Partition};
 use super::list::Range;
-use super::maybe_erased::MaybeErased;
+use super::maybe_erased::{MaybeErased, read_record};
 use super::roles::Kept;
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Opening, Posting, Role, ScreenRecord, Stage, Tenant};
+use crate::model::{
+    CandidateRecord, IndexPosition, Opening, Posting, Role, ScreenRecord, SearchWords, Stage, Tenant,
+};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +72,7 @@ impl Check<'_> {
             loop {
                 let items;
                 (items, before) = self.page(&partition, before, pause).await?;
+                Box::pin(self.no_longer_indexed(&items)).await?;
                 for item in items {
                     Box::pin(self.owned(item, pause)).await?;
                 }
@@ -156,7 +162,118 @@ impl Check<'_> {
         let mut expected = Transaction::new(self.tenant);
         expected.insert_candidate(record.clone(), &[])?;
         let guard = |transaction: &mut Transaction| transaction.require_candidate(&record);
-        Box::pin(self.copies(expected, &key, guard)).await
+        Box::pin(self.copies(expected, &key, guard)).await?;
+        Box::pin(self.words(&record)).await
+    }
+
+    /// Compares the entries of a candidate in the search index, unless the feed has yet to write them.
+    async fn words(&mut self, record: &CandidateRecord) -> Result<(), StoreError> {
+        let (tenant, candidate, form) = (self.tenant, &record.candidate, record.index_form);
+        let entries = word_entries(tenant, candidate.id, form, &SearchWords::of(&candidate.profile, form))?;
+        if self.differences(&entries).await?.is_empty()
+            || self.store.awaits_words(tenant, Some(candidate.id)).await?
+        {
+            return Ok(());
+        }
+        // The feed has written the last change before. If the candidate has changed since, the next run will check again.
+        let wrong = self.differences(&entries).await?;
+        if wrong.is_empty() || self.version_of(candidate.id).await? != Some(record.version) {
+            return Ok(());
+        }
+        let mut repaired = false;
+        if self.rebuilds {
+            let mut transaction = Transaction::new(tenant);
+            transaction.require_candidate(record);
+            transaction.write_words(candidate.id);
+            repaired = Box::pin(self.store.attempt(transaction)).await?;
+        }
+        for (key, _, problem) in wrong {
+            self.found(key.clone(), problem, repaired);
+        }
+        Ok(())
+    }
+
+    /// The version of a candidate's record; `None` if there is no candidate.
+    async fn version_of(&self, candidate: Id) -> Result<Option<u64>, StoreError> {
+        let record = self.store.find_candidate(self.tenant, candidate).await?;
+        Ok(record.and_then(MaybeErased::present).map(|record| record.version))
+    }
+
+    /// Finds entries in the search index of words that their candidates do not have, and former words, unless the feed has
+    /// yet to delete them.
+    async fn no_longer_indexed(&mut self, items: &[Item]) -> Result<(), StoreError> {
+        let mut found = Vec::new();
+        for item in items {
+            let key = Key::of(item)?;
+            match self.store.kind_of(item).map(|kind| kind.name) {
+                Ok("word") => {
+                    let position =
+                        IndexPosition::parse(&key.sk).map(|IndexPosition { word, id }| (word.to_owned(), id));
+                    found.extend(position.map(|(word, id)| (key, id, Some(word))));
+                }
+                Ok("former_words") => {
+                    let id = key.id()?;
+                    found.push((key, id, None));
+                }
+                _ => return Ok(()),
+            }
+        }
+        for found in found.chunks(MAX_BATCH) {
+            let people: BTreeSet<_> = found.iter().map(|(_, id, _)| *id).collect();
+            let key = |id| keys::candidate_record(self.tenant, id);
+            let mut records = self.store.read_many(people.iter().map(|id| key(*id))).await?;
+            let records = people.into_iter().map(|id| (id, key(id).take_from(&mut records).map(read_record)));
+            let records: HashMap<_, _> = records.collect();
+            for (key, id, word) in found {
+                let record = match records.get(id) {
+                    Some(Some(Ok(MaybeErased::Present(record)))) => Some(record),
+                    // It is reported.
+                    Some(Some(Err(_))) => continue,
+                    Some(Some(Ok(MaybeErased::Erased(_))) | None) | None => None,
+                };
+                Box::pin(self.not_of(record, key, *id, word.as_deref())).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports the entry of a word that a candidate does not have, or the item with former words if there is no word.
+    async fn not_of(
+        &mut self,
+        record: Option<&CandidateRecord>,
+        key: &Key,
+        id: Id,
+        word: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let words = record.map(|record| SearchWords::of(&record.candidate.profile, record.index_form));
+        let has_word = word.is_some_and(|word| words.is_some_and(|words| words.contains(word)));
+        if has_word || self.store.awaits_words(self.tenant, Some(id)).await? {
+            return Ok(());
+        }
+        // The feed has deleted what the last change has left. If there was another since, the next run will check again.
+        let is_there = self.store.read(key.clone()).await?.is_some();
+        if !is_there || self.version_of(id).await? != record.map(|record| record.version) {
+            return Ok(());
+        }
+        let mut repaired = false;
+        if self.rebuilds {
+            let mut transaction = Transaction::new(self.tenant);
+            if let Some(record) = record {
+                transaction.require_candidate(record);
+            }
+            if word.is_some() {
+                transaction.delete(key.clone());
+            } else {
+                transaction.write_words(id);
+            }
+            repaired = Box::pin(self.store.attempt(transaction)).await?;
+        }
+        let problem = match word {
+            Some(_) => "it is the entry of a word that the candidate does not have",
+            None => "the entries of these words may still be in the search index",
+        };
+        self.found(key.clone(), problem.to_owned(), repaired);
+        Ok(())
     }
 
     async fn screen(&mut self, id: Id) -> Result<(), StoreError> {
@@ -210,6 +327,25 @@ impl Check<'_> {
         let copies = expected.items().map(|item| Ok((Key::of(&item)?, item)));
         let copies = copies.collect::<Result<Vec<_>, StoreError>>()?;
         let copies: Vec<_> = copies.into_iter().filter(|(key, _)| key.pk != record.pk).collect();
+        for (key, copy, problem) in self.differences(&copies).await? {
+            let mut repaired = false;
+            if self.rebuilds {
+                let mut transaction = Transaction::new(self.tenant);
+                guard(&mut transaction);
+                transaction.put(copy.clone())?;
+                repaired = Box::pin(self.store.attempt(transaction)).await?;
+            }
+            self.found(key.clone(), problem, repaired);
+        }
+        Ok(())
+    }
+
+    /// The copies that are missing or that differ from what is stored, and how.
+    async fn differences<'c>(
+        &self,
+        copies: &'c [(Key, Item)],
+    ) -> Result<Vec<(&'c Key, &'c Item, String)>, StoreError> {
+        let mut found = Vec::new();
         for chunk in copies.chunks(MAX_BATCH) {
             let mut stored = self.store.read_many(chunk.iter().map(|(key, _)| key.clone())).await?;
             for (key, copy) in chunk {
@@ -228,17 +364,10 @@ impl Check<'_> {
                         format!("the copy differs from its record in {}", differs.join(", "))
                     }
                 };
-                let mut repaired = false;
-                if self.rebuilds {
-                    let mut transaction = Transaction::new(self.tenant);
-                    guard(&mut transaction);
-                    transaction.put(copy.clone())?;
-                    repaired = Box::pin(self.store.attempt(transaction)).await?;
-                }
-                self.found(key.clone(), problem, repaired);
+                found.push((key, copy, problem));
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Compares a role's numbers of applications in each stage with the applications among what belongs to it.

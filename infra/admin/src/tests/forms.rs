@@ -16,8 +16,8 @@ use shared::store::{KINDS, Kind, Transaction, Unreadable};
 use super::TestAdmin;
 use super::personal_data::{CALL, populate};
 
-type Item = HashMap<String, AttributeValue>;
-type Items = BTreeMap<(String, String), Item>;
+pub(super) type Item = HashMap<String, AttributeValue>;
+pub(super) type Items = BTreeMap<(String, String), Item>;
 
 /// The attribute of a newer release.
 const NEWER: &str = "from_a_newer_release";
@@ -49,6 +49,8 @@ async fn table() -> (TestApi, u64) {
     let role = json!({ "title": "Not in the feed yet" });
     let role = Box::pin(api.post("/api/v1/roles", role)).await.expect(201).number("/id");
     Box::pin(api.delete(&format!("/api/v1/roles/{role}"))).await.expect(200);
+    let changed = json!({ "email": "not.in.the.index.yet@example.com" });
+    Box::pin(api.patch(&format!("/api/v1/candidates/{candidate}"), changed)).await.expect(200);
     let mut items: Items = Box::pin(api.stored_items()).await;
     let client = items.values().find(|item| kind(item).name == "client").unwrap();
     let client = Box::pin(api.store().find_client(client["id"].as_s().unwrap())).await.unwrap().unwrap();
@@ -376,7 +378,7 @@ const COPIES: [&str; 9] = [
 ];
 
 /// The kinds of items that are changed after they were written.
-const CHANGED: [&str; 30] = [
+const CHANGED: [&str; 31] = [
     "api_key",
     "application",
     "call_setting",
@@ -406,6 +408,7 @@ const CHANGED: [&str; 30] = [
     "screen_record",
     "stage_counters",
     "usage_day",
+    "word",
     "x_usage",
 ];
 
@@ -452,7 +455,7 @@ async fn an_unreadable_item_of_any_kind_hurts_nothing_else() {
             let request = api.request("GET".parse().unwrap(), path);
             let request =
                 if path.starts_with("/api") { request.key(ACME, Mode::Live) } else { request.anonymous() };
-            let status = Box::pin(request.send()).await.status;
+            let status = Box::pin(request.send_at_once()).await.status;
             let may_fail = needed.iter().any(|prefix| path.starts_with(prefix));
             assert!(
                 status == 200 || status == 500 && may_fail,
@@ -462,6 +465,10 @@ async fn an_unreadable_item_of_any_kind_hurts_nothing_else() {
         }
         let of_another = api.request("GET".parse().unwrap(), "/api/v1/candidates").key(GLOBEX, Mode::Live);
         Box::pin(of_another.send()).await.expect(200);
+        // The feed cannot go on without its head, or without a change that already has a number.
+        if !["feed_head", "outbox_entry"].contains(&kind.name) {
+            Box::pin(api.run_feed()).await;
+        }
         let _ = Box::pin(api.run_tasks()).await;
         Box::pin(api.write_items([item.clone()])).await;
     }

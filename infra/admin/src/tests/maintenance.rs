@@ -1,15 +1,19 @@
 //! Verification and rebuilding.
 
+use std::collections::BTreeSet;
+
 use ::tests::{ACME, TestApi};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
+use shared::id::Id;
+use shared::model::IndexPosition;
 
 use super::TestAdmin;
-use super::forms::kind;
+use super::forms::{Item, Items, kind};
 use super::personal_data::populate;
 
 /// Copies that can be made again, with an attribute of theirs.
-const COPIES: [&str; 14] = [
+const COPIES: [&str; 15] = [
     "application",
     "candidate",
     "candidate_screen",
@@ -24,6 +28,7 @@ const COPIES: [&str; 14] = [
     "role_screen",
     "screen",
     "source",
+    "word",
 ];
 
 #[tokio::test]
@@ -31,6 +36,10 @@ async fn what_is_stored_agrees_with_its_records() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
     Box::pin(populate(&api, ACME)).await;
+    // The search index may be behind.
+    let summary = admin.json("verify 1 --items-per-second 1000000").await;
+    assert_eq!(summary["findings"], json!([]));
+    Box::pin(api.run_feed()).await;
     let summary = admin.json("verify 1 --items-per-second 1000000").await;
     assert_eq!(summary["findings"], json!([]));
     let stored = api.stored_items().await;
@@ -50,6 +59,7 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
     Box::pin(populate(&api, ACME)).await;
+    Box::pin(api.run_feed()).await;
     let before = api.stored_items().await;
     // One copy of each kind is missing, and another one is wrong.
     let (mut damaged, mut seen) = (before.clone(), std::collections::BTreeMap::new());
@@ -96,6 +106,7 @@ async fn copies_and_counters_are_rebuilt_from_their_records() {
     // The second run sees the applications that the first one has brought back.
     admin.json("rebuild 1 --items-per-second 1000000").await;
     assert_eq!(admin.json("verify 1 --items-per-second 1000000").await["findings"], json!([]));
+    Box::pin(api.run_feed()).await;
     let after = api.stored_items().await;
     for (key, item) in &before {
         let kind = kind(item).name;
@@ -179,10 +190,71 @@ async fn a_record_that_lacks_an_application_is_found_and_mended() {
 }
 
 #[tokio::test]
+async fn what_is_missing_or_superfluous_in_the_search_index_is_found_and_repaired() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let create = async |name: &str| {
+        let person = json!({ "name": name, "email": format!("{}@example.com", name.len()) });
+        api.post("/api/v1/candidates", person).await.expect(201).number("/id")
+    };
+    let (ann, jane) = (create("Ann").await, create("Jane").await);
+    Box::pin(api.run_feed()).await;
+    let before = api.stored_items().await;
+    let position = |word, id| IndexPosition { word, id: Id::new(id).unwrap() }.to_string();
+    let missing = position("ann", ann);
+    let mut damaged = before.clone();
+    let entry = damaged.remove(&("1#live#WORD".to_owned(), missing.clone())).unwrap();
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let mut former: Item = entry
+        .iter()
+        .filter(|(name, _)| *name == "form")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    former.insert("version".to_owned(), AttributeValue::N("1".to_owned()));
+    former.insert("words".to_owned(), AttributeValue::Ss(vec!["joan".to_owned(), "jane".to_owned()]));
+    // The person with the next id does not exist.
+    let superfluous = [
+        ("1#live#WORD", position("joan", jane), &entry),
+        ("1#live#WORD", position("jane", jane + 1), &entry),
+        ("1#live#FORMER_WORDS", format!("{jane:016}"), &former),
+        ("1#live#FORMER_WORDS", format!("{:016}", jane + 1), &former),
+    ];
+    let mut expected = BTreeSet::from([missing]);
+    for (pk, sk, item) in superfluous {
+        let mut item = item.clone();
+        item.extend([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(&sk))]);
+        damaged.insert((pk.to_owned(), sk.clone()), item);
+        expected.insert(sk);
+    }
+    api.restore(&damaged).await;
+    for (command, repaired) in [("verify 1", false), ("rebuild 1 --preview", false), ("rebuild 1", true)] {
+        let summary = admin.json(&format!("{command} --items-per-second 1000000")).await;
+        let findings = summary["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|found| found["repaired"] == repaired), "{findings:?}");
+        let found: BTreeSet<_> =
+            findings.iter().map(|found| found["sk"].as_str().unwrap().to_owned()).collect();
+        assert_eq!((found, findings.len()), (expected.clone(), expected.len()), "{findings:?}");
+    }
+    Box::pin(api.run_feed()).await;
+    assert_eq!(admin.json("verify 1 --items-per-second 1000000").await["findings"], json!([]));
+    let after = api.stored_items().await;
+    let index = |items: &Items| {
+        let is_index = |pk: &str| ["1#live#WORD", "1#live#FORMER_WORDS"].contains(&pk);
+        items
+            .iter()
+            .filter(|((pk, _), _)| is_index(pk))
+            .map(|(key, item)| (key.clone(), item.clone()))
+            .collect::<Items>()
+    };
+    assert_eq!(index(&after), index(&before));
+}
+
+#[tokio::test]
 async fn an_item_without_a_form_is_found_and_stays() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
     api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201);
+    Box::pin(api.run_feed()).await;
     let mut items = api.stored_items().await;
     let role = items.iter_mut().find(|((pk, _), _)| pk == "1#live#ROLE").unwrap();
     role.1.remove("form");

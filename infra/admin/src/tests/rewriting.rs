@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 use shared::id::{Id, Ids};
 use shared::model::{CandidateRecord, IndexForm, Mode, Name, Profile, SearchWords};
-use shared::store::{Rewriting, Transaction};
+use shared::store::{FeedRun, Rewriting, Transaction};
 use tokio::sync::Notify;
 use url::form_urlencoded::byte_serialize;
 
@@ -118,18 +118,21 @@ fn words_of(profile: &Profile, form: IndexForm) -> BTreeSet<String> {
 async fn people_of_the_first_form_leave_no_entry_when_they_are_renamed_or_erased() {
     let api = api().await;
     Box::pin(store_old(&api, 5)).await;
+    Box::pin(api.run_feed()).await;
     let before = words(&api.stored_items().await);
     for number in 0..5 {
         assert_eq!(before[&id(number).get()], words_of(&profile(number), IndexForm::First));
     }
     // A move changes nothing that the index depends on.
     api.post(&format!("{CANDIDATES}/{}/advance", id(0)), json!({ "stage": "offer" })).await.expect(200);
+    Box::pin(api.run_feed()).await;
     assert_eq!(words(&api.stored_items().await), before);
     // A change of another field writes all entries in the newest form.
     api.patch(&format!("{CANDIDATES}/{}", id(0)), json!({ "source": "x" })).await.expect(200);
     api.patch(&format!("{CANDIDATES}/{}", id(1)), json!({ "name": "ダイキ" })).await.expect(200);
     api.post(&format!("{CANDIDATES}/{}/erase", id(2)), json!({})).await.expect(202);
     let renamed = Profile { name: Name::parse("ダイキ").unwrap().unwrap(), ..profile(1) };
+    Box::pin(api.run_feed()).await;
     let items = api.stored_items().await;
     let after = words(&items);
     assert_eq!(after[&id(0).get()], words_of(&profile(0), IndexForm::Second));
@@ -191,6 +194,20 @@ async fn a_search_goes_on_while_its_index_is_rebuilt() {
     assert_eq!(found(&api, "किरण").await, with_name(10, 1, &[]));
 }
 
+/// `infra/README.md` has the same figures.
+#[tokio::test]
+async fn a_rebuild_costs_3_read_units_and_15_write_units_a_person() {
+    let api = api().await;
+    let admin = TestAdmin::of(&api);
+    Box::pin(store_old(&api, PEOPLE)).await;
+    Box::pin(api.run_feed()).await;
+    let summary = Box::pin(admin.json("rebuild 1 --items-per-second 1000000000")).await;
+    let people = f64::from(u32::try_from(PEOPLE).unwrap());
+    let units = |name: &str| summary["people"][name].as_f64().unwrap() / people;
+    let (read, written) = (units("read_units"), units("write_units"));
+    assert!(read < 3.5 && written < 15.5, "{read} {written}");
+}
+
 #[tokio::test]
 async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed() {
     let api = api().await;
@@ -212,9 +229,9 @@ async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed
     };
     let live = tenant(ACME, Mode::Live);
     let ids = &Ids::new(api.environment.clock.clone(), api.environment.random.clone());
-    let now = api.environment.clock.now();
+    let run = FeedRun { number: 1, ids, clock: &api.environment.clock };
     tokio::select! {
-        done = api.store().rewrite_people(live, true, ids, now, pause) => panic!("it was not killed: {done:?}"),
+        done = api.store().rewrite_people(live, true, run, pause) => panic!("it was not killed: {done:?}"),
         () = paused.notified() => {}
     }
     assert_eq!(found(&api, "किरण").await, with_name(count, 1, &[]));
@@ -275,7 +292,8 @@ async fn a_rebuild_that_was_killed_goes_on_while_people_are_searched_and_changed
     assert_eq!(item("1#live#GATE", "GATE").get("index_form"), Some(&newest));
     assert_eq!(item("1#live#PROFILE", "PROFILE").get("rewritten_to"), None);
     // Nothing is left to do, and no event says that somebody has changed.
-    let again = api.store().rewrite_people(live, true, ids, now, async |_| ()).await.unwrap();
+    let again =
+        api.store().rewrite_people(live, true, FeedRun { number: 2, ..run }, async |_| ()).await.unwrap();
     assert_eq!(again, Rewriting { people: count - 1, rewritten: 0 });
     assert_eq!(found(&api, "касым").await, with_name(count, 2, &[]));
 }
@@ -305,7 +323,7 @@ async fn a_rebuild_writes_telephone_numbers_as_they_are_read_now() {
     assert_eq!(touchpoint["detail"]["fields"], json!(["phone"]));
     assert_eq!(touchpoint["actor"]["type"], "system");
     assert_eq!(found(&api, "0151 12345678").await, [id(0).get()]);
-    let events = api.stored_items().await.into_keys().filter(|(pk, _)| pk.contains("OUTBOX")).count();
+    let events = api.stored_items().await.into_keys().filter(|(pk, _)| pk == "1#live#EVENT").count();
     assert_eq!(events, 1, "the change is an event");
     assert_eq!(Box::pin(admin.json("rebuild 1")).await["people"]["rewritten"], 0);
 }
