@@ -253,6 +253,29 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
     }
 }
 
+/// The records are read with eventual consistency, and one may be older than the list of the role's applications.
+#[tokio::test]
+async fn an_application_that_the_record_lacks_when_it_is_read_is_closed_too() {
+    let api = Arc::new(TestApi::new().await);
+    api.write_open_roles(1..=1).await;
+    let jane = json!({ "name": "Jane Doe", "email": "jane@example.com" });
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let key = (format!("1#live#CANDIDATE#{jane:016}"), "~FILE".to_owned());
+    let before = api.stored_items().await.remove(&key).unwrap();
+    let path = format!("/api/v1/candidates/{jane}/applications");
+    api.post(&path, json!({ "role_id": 1 })).await.expect(201);
+    close(&api).await;
+    let after = api.stored_items().await.remove(&key).unwrap();
+    let (reads, reads_again) = (api.clone(), api.clone());
+    api.dynamodb.run_before("BatchGetItem", async move {
+        reads.write_items([before]).await;
+        reads.dynamodb.run_before("Query", async move { reads_again.write_items([after]).await });
+    });
+    api.run_tasks().await;
+    assert_eq!(count(&api, "applications?status=closed").await, 1);
+    assert_eq!(count(&api, "applications?status=active").await, 0);
+}
+
 /// The tasks of a role that was closed, reopened and closed again while nobody ran them make one change of each application.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn quick_changes_of_a_role_are_followed_once() {

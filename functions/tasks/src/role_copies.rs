@@ -53,10 +53,12 @@ impl Job {
     /// Updates the copies of a page of people. Those who have the change already may be those of a run that was killed.
     async fn update_page(&self, tenant: Tenant, people: &[Id], role: &RoleState) -> Result<(), CommitError> {
         let records = self.environment.store.find_records(tenant, people).await?;
-        let (mut outdated, mut current) = (Vec::new(), Vec::new());
+        let (mut outdated, mut current, mut incomplete) = (Vec::new(), Vec::new(), Vec::new());
         for record in records {
             match record.clone().follow([role], self.now) {
                 Some(followed) => outdated.push((record, followed)),
+                // The record that was read may be older than the application.
+                None if record.application(role.copy.id).is_none() => incomplete.push(record.candidate.id),
                 None => current.push(record),
             }
         }
@@ -67,6 +69,8 @@ impl Job {
         }
         let groups = groups.into_iter().map(|group| self.update_together(tenant, group, role));
         stream::iter(groups).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
+        let updated = incomplete.into_iter().map(|candidate| self.update_copy(tenant, candidate, role));
+        stream::iter(updated).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
         let settled = current.into_iter().map(|record| self.settle(tenant, record, role.copy.id));
         stream::iter(settled).buffer_unordered(CONCURRENCY).try_collect::<()>().await
     }
