@@ -316,3 +316,33 @@ async fn assistants_write_a_line_for_each_place() {
     let posted = assistant.done("quick_post", json!({ "title": "Baker", "locations": lines })).await;
     assert_eq!(places(&role(&posted["role_id"]).await), expected);
 }
+
+#[tokio::test]
+async fn the_page_of_a_role_says_what_search_engines_miss() {
+    let api = TestApi::new().await;
+    let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let cook = Vacancy::open(&api, json!({ "title": "Cook" })).await;
+    for (change, missing) in [
+        (json!({}), Some("a description and a country for each place")),
+        (json!({ "location": "Bonn", "description": "d" }), Some("a country for each place")),
+        (json!({ "country": "DE" }), None),
+        (json!({ "description": null }), Some("a description")),
+        (json!({ "description": "d", "locations": [germany(), oslo()] }), Some("a country for each place")),
+        (json!({ "locations": [germany(), austin()] }), None),
+    ] {
+        api.patch(&cook.role_path(), change.clone()).await.expect(200);
+        let page = ada.get(&format!("/dashboard/roles/{}", cook.role)).await.expect(200).text;
+        let sentence = missing.map(|missing| format!("Search engines list this job only with {missing}."));
+        assert_eq!(page.contains("Search engines list this job"), sentence.is_some(), "{change}");
+        assert!(sentence.is_none_or(|sentence| page.contains(&sentence)), "{change}: {page}");
+    }
+    // The description of the posting is as good as the role's, and a role without a posting is not on the career page.
+    let (none, own) = (json!({ "description": null }), json!({ "public_description": "d" }));
+    api.patch(&cook.role_path(), none).await.expect(200);
+    api.patch(&cook.posting_path(), own).await.expect(200);
+    let page = ada.get(&format!("/dashboard/roles/{}", cook.role)).await.expect(200).text;
+    assert!(!page.contains("Search engines list this job"));
+    let draft = api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    let page = ada.get(&format!("/dashboard/roles/{draft}")).await.expect(200).text;
+    assert!(!page.contains("Search engines list this job"));
+}

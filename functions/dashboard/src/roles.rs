@@ -9,7 +9,7 @@ use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{ApplicationStatus, RoleStatus, Stage, Text, grouped};
+use shared::model::{ApplicationStatus, Posting, Role, RoleStatus, Stage, Text, grouped};
 use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
@@ -58,6 +58,8 @@ struct RolePage<'p> {
     status: RoleStatus,
     /// What the role's form has, with the labels.
     facts: Vec<(&'static str, String)>,
+    /// What search engines require of the job and do not find.
+    unlisted: Option<&'static str>,
     posting: Option<PostingLink<'p>>,
     /// The number of distinct candidates.
     applicants: u64,
@@ -204,6 +206,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         })
         .collect();
     let (base_url, organization) = (request.context.base_url(), request.organization());
+    let unlisted = posting.as_ref().and_then(|posting| missing_for_search(&role, posting));
     let posting = posting
         .map(|posting| (posting.id, public_url(base_url, organization, &posting.slug), posting.published));
     let reapplied: Vec<_> = board
@@ -222,6 +225,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         title: role.content.title.as_str(),
         status: role.status,
         facts: role_facts(&role, &request),
+        unlisted,
         posting: posting.as_ref().map(|(id, url, is_published)| PostingLink {
             id: id.get(),
             url,
@@ -241,6 +245,17 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let sources = Sources { script: true, ..Sources::default() };
     Ok(Reply::page(&page)?.showing(shown).using(&sources))
+}
+
+/// What search engines require of a job that the role and its posting lack, in words.
+fn missing_for_search(role: &Role, posting: &Posting) -> Option<&'static str> {
+    let has_description = posting.content.shown(&role.content).description.is_some();
+    match (has_description, role.content.places.have_countries()) {
+        (true, true) => None,
+        (false, true) => Some("a description"),
+        (true, false) => Some("a country for each place"),
+        (false, false) => Some("a description and a country for each place"),
+    }
 }
 
 /// What members can do with a role in this status.

@@ -170,6 +170,14 @@ impl Places {
         different(self.list.iter().filter_map(|place| place.country))
     }
 
+    /// Whether each place has a country, without which search engines do not list a job.
+    pub fn have_countries(&self) -> bool {
+        if self.list.is_empty() {
+            return self.country.is_some();
+        }
+        self.list.iter().all(|place| place.country.is_some())
+    }
+
     /// The places in a sentence: `Berlin`, `Berlin or Munich`, `Berlin and 2 other places`; `None` without any.
     pub fn words(&self) -> Option<String> {
         match self.names().as_slice() {
