@@ -272,6 +272,7 @@ RULES = [
         Excuse(422, sentence, "the schema of a parameter cannot refer to other parameters", fits)
         for sentence, fits in [
             ("candidate_id can't be combined with (role_id|stage|status|result)", has_candidate_and_other_filter),
+            ("external_id can't be combined with (status|include)", lambda case: "external_id" in (case.query or {})),
             ("(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+", has_search_and_other_filter),
             ("stage can't be combined with status", has_both("stage", "status")),
             ("actor can't be combined with action", has_both("actor", "action")),

@@ -61,6 +61,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("receipt", Held),
     ("role", OF_JOBS),
     ("role_stats", IDS),
+    ("role_external_id", HASHED),
     ("role_change", OF_JOBS),
     ("stage_counters", IDS),
     ("new_people", Held),

@@ -313,9 +313,15 @@ impl Refusal {
         match error {
             Error::Validation(messages) => Ok(Self::Problems { messages, help: None }),
             Error::Duplicate { messages, existing } => {
-                let existing = existing.filter(|existing| existing.kind == "candidate");
-                let path = existing.map(|existing| format!("/dashboard/candidates/{}", existing.id));
-                Ok(Self::Problems { messages, help: path.map(|path| (path, "Open the existing candidate")) })
+                let help = existing.and_then(|existing| match existing.kind {
+                    "candidate" => Some((
+                        format!("/dashboard/candidates/{}", existing.id),
+                        "Open the existing candidate",
+                    )),
+                    "role" => Some((format!("/dashboard/roles/{}", existing.id), "Open the existing role")),
+                    _ => None,
+                });
+                Ok(Self::Problems { messages, help })
             }
             Error::PreconditionFailed => Ok(Self::Stale),
             Error::InvalidTransition(text)

@@ -164,6 +164,8 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
         field("pay.currency", "Currency of the pay")
             .hint("A code such as EUR. If you leave it empty, the currency of the country is proposed, and nothing is saved yet."),
         period,
+        field("external_id", "Identifier in another system")
+            .hint("Optional. Only one role can have it."),
         field("description", "Description")
             .of(FieldKind::Lines(10))
             .hint("Markdown: headings, lists, bold, links and tables."),

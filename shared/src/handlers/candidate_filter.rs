@@ -66,8 +66,8 @@ impl CandidateFilter {
     }
 }
 
-/// A value to find candidates by. It must not be blank, because a program that looks for one person must not get all.
-struct Term<T>(T);
+/// A value to find candidates or roles by. It must not be blank, because a program that looks for one must not get all.
+pub(super) struct Term<T>(pub(super) T);
 
 impl<T: Value> Value for Term<T> {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {

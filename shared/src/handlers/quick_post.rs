@@ -38,6 +38,7 @@ pub struct Posted {
 ///
 /// # Errors
 ///
+/// - `duplicate`: another role has this `external_id`.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
@@ -72,4 +73,16 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
             Ok((transaction, Reply::ok(&posted)?.created_together(address)))
         })
         .await
+        .map_err(in_role)
+}
+
+/// The same error with the paths that the fields of the role have in the request.
+fn in_role(error: Error) -> Error {
+    match error {
+        Error::Duplicate { messages, existing } => {
+            let messages = messages.into_iter().map(|message| format!("role.{message}")).collect();
+            Error::Duplicate { messages, existing }
+        }
+        error => error,
+    }
 }

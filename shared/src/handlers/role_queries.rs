@@ -7,13 +7,14 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::candidate_filter::Term;
 use super::responses::role::Role;
 use super::role_stats::Statistics;
 use super::roles::present;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::schema::string;
-use crate::model::{self, RoleStatus, Scalar, Value};
+use crate::model::{self, ExternalId, RoleStatus, Scalar, Value};
 
 input! {
     /// Filters for the list of roles.
@@ -22,6 +23,8 @@ input! {
         status: optional RoleStatus,
         /// With `stats`, adds each role's statistics.
         include: optional Include,
+        /// Returns only the role with this external id. It can't be combined with other filters.
+        external_id: optional Term<ExternalId>,
     }
 }
 
@@ -51,14 +54,28 @@ pub struct ListedRole {
     stats: Option<Statistics>,
 }
 
-/// Lists roles, newest first. `status` narrows the list, and `include=stats` adds each role's statistics.
+/// Lists roles, newest first. `status` narrows the list, `include=stats` adds each role's statistics, and `external_id` finds
+/// one role.
 pub async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<ListedRole>>, Error> {
     let (filter, page) = request.listing()?;
-    let roles = request.context.store().list_roles(request.tenant(), filter.status, &page).await?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let roles = match filter.external_id {
+        None => store.list_roles(tenant, filter.status, &page).await?,
+        Some(Term(external_id)) => {
+            let others = [("status", filter.status.is_some()), ("include", filter.include.is_some())];
+            let others = others.into_iter().filter(|(_, is_given)| *is_given);
+            let messages: Vec<_> =
+                others.map(|(other, _)| format!("external_id can't be combined with {other}")).collect();
+            if !messages.is_empty() {
+                return Err(Error::Validation(messages));
+            }
+            store.find_role_by_external_id(tenant, &external_id).await?
+        }
+    };
     let stats = match filter.include {
         Some(Include) => {
             let ids = roles.items.iter().map(|role| role.id);
-            Some(request.context.store().find_roles_stats(request.tenant(), ids).await?)
+            Some(store.find_roles_stats(tenant, ids).await?)
         }
         None => None,
     };

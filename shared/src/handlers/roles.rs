@@ -68,6 +68,10 @@ impl Action {
 }
 
 /// Creates a role as a draft.
+///
+/// # Errors
+///
+/// - `duplicate`: another role has this `external_id`.
 pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
     let role = model::Role::draft(request.context.ids().next(), request.input()?, request.context.now());
     let mut transaction = request.transaction();
@@ -81,6 +85,7 @@ pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Ro
 ///
 /// # Errors
 ///
+/// - `duplicate`: another role has this `external_id`.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;

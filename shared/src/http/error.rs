@@ -138,7 +138,7 @@ pub enum Error {
 /// A resource that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Existing {
-    /// The type: `candidate` or `application`.
+    /// The type: `candidate`, `application` or `role`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The identifier.
@@ -362,7 +362,7 @@ impl Error {
 const fn name(field: UniqueField) -> &'static str {
     match field {
         UniqueField::Email => "email",
-        UniqueField::ExternalId => "external_id",
+        UniqueField::ExternalId | UniqueField::RoleExternalId => "external_id",
     }
 }
 
@@ -370,10 +370,13 @@ impl From<CommitError> for Error {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Taken(taken) => Self::Duplicate {
-                existing: taken
-                    .first()
-                    .and_then(|first| first.owner)
-                    .map(|id| Existing { kind: "candidate", id }),
+                existing: taken.first().and_then(|first| {
+                    let kind = match first.field {
+                        UniqueField::Email | UniqueField::ExternalId => "candidate",
+                        UniqueField::RoleExternalId => "role",
+                    };
+                    first.owner.map(|id| Existing { kind, id })
+                }),
                 messages: taken
                     .iter()
                     .map(|taken| format!("{} is already in use", name(taken.field)))

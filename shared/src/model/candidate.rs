@@ -11,15 +11,12 @@ use super::phone::Phone;
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::{CancelReason, Screen, ScreenStatus};
-use super::{Source, Tags, Text};
+use super::{ExternalId, Source, Tags, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
 /// A candidate's name.
 pub type Name = Text<200>;
-
-/// A candidate's identifier in a system of the client.
-pub type ExternalId = Text<200>;
 
 /// A candidate's personal data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -83,8 +83,8 @@ pub use audit::{
     ToolCall, ToolOutcome,
 };
 pub use candidate::{
-    ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,
-    Name, OpenScreen, OwnStage, Profile, Step, TooManyConsents,
+    ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
+    OpenScreen, OwnStage, Profile, Step, TooManyConsents,
 };
 pub use career_site::{ApplicationLimits, Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
@@ -122,7 +122,7 @@ pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
 pub use pay::{Amount, Pay, PayPeriod, Salary};
 pub use phone::{GivenPhone, Phone, PhoneError, TypedPhone};
-pub use place::{City, Place, Places, PostalCode, Region};
+pub use place::{City, Location, Place, Places, PostalCode, Region};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use product_name::names_product;
 pub use public_name::is_public_name;
@@ -130,8 +130,8 @@ pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile, SuspectFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
 pub use role::{
-    Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
-    RoleContent, RoleStats, RoleStatus, StageStats, Title,
+    Department, EmploymentType, InvalidTransition, LongText, PostingLink, RemotePolicy, Role, RoleContent,
+    RoleStats, RoleStatus, StageStats, Title,
 };
 pub use screen::{
     Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,
@@ -148,7 +148,7 @@ pub use submission::{ApplicationForm, Submission, Submitted, SubmittedFile};
 pub use suspect::{SuspectForm, SuspectSign};
 pub use tags::{Tag, Tags};
 pub use task::TaskKind;
-pub use text::{Lines, Text, grouped, non_blank};
+pub use text::{ExternalId, Lines, Text, grouped, non_blank};
 pub use time_zone::TimeZoneName;
 pub use touchpoint::{Touchpoint, TouchpointKind};
 pub use turn::{Speaker, Turn};

@@ -71,6 +71,7 @@ impl RoleAndPosting {
             let mut shown = content.clone();
             shown.title = posting.title.clone();
             shown.description = posting.description.cloned();
+            shown.external_id = None;
             shown
         };
         shown(&role.content) != shown(after)

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::role::Location;
 use super::{Country, Text};
 
+/// A city, a state or the word Remote.
+pub type Location = Text<200>;
 /// A city or a town.
 pub type City = Text<100>;
 /// A state, a province or another region.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{Lines, Pay, Places, Slug, Text};
+use super::{ExternalId, Lines, Pay, Places, Slug, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -13,8 +13,6 @@ use crate::id::Id;
 pub type Title = Text<200>;
 /// The department or team.
 pub type Department = Text<100>;
-/// A city, a state or the word Remote.
-pub type Location = Text<200>;
 /// A description or a list of requirements.
 pub type LongText = Lines<20_000>;
 
@@ -116,6 +114,9 @@ pub struct RoleContent {
     /// What the role pays.
     #[serde(rename = "salary")]
     pub pay: Pay,
+    /// The identifier in another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
 }
 
 impl RoleContent {
@@ -129,12 +130,22 @@ impl RoleContent {
             remote_policy: None,
             employment_type: None,
             pay: Pay::default(),
+            external_id: None,
         }
     }
 
     /// The fields of the API, and whether they differ from those of `other`.
     pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
-        let Self { title, department, description, places, remote_policy: _, employment_type, pay } = self;
+        let Self {
+            title,
+            department,
+            description,
+            places,
+            remote_policy: _,
+            employment_type,
+            pay,
+            external_id,
+        } = self;
         let other_pay = other.pay;
         [
             ("title", *title != other.title),
@@ -149,6 +160,7 @@ impl RoleContent {
             ("salary_max", pay.salary_max() != other_pay.salary_max()),
             ("salary_currency", pay.salary_currency() != other_pay.salary_currency()),
             ("pay", pay.shown() != other_pay.shown()),
+            ("external_id", *external_id != other.external_id),
         ]
         .into_iter()
     }
@@ -372,7 +384,7 @@ mod tests {
             (None, None, None),
         ] {
             let content = RoleContent {
-                places: Places::named(location.and_then(Location::cut), None),
+                places: Places::named(location.and_then(Text::cut), None),
                 ..role(Draft).content.with_remote_policy(given)
             };
             assert_eq!(content.remote_policy(), policy, "{location:?} {given:?}");

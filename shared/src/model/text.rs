@@ -14,6 +14,9 @@ pub struct Text<const MAX: usize, const MULTILINE: bool = false>(String);
 /// Text that may have several lines, which end with `\n`.
 pub type Lines<const MAX: usize> = Text<MAX, true>;
 
+/// The identifier of a role or a candidate in a system of the client.
+pub type ExternalId = Text<200>;
+
 impl<const MAX: usize, const MULTILINE: bool> Text<MAX, MULTILINE> {
     /// Trims and validates text. Returns `None` for blank text. Line ends become `\n`. The limit applies before
     /// trimming, because a schema can express only that.

@@ -43,6 +43,9 @@ macro_rules! rows {
                 of Tenant, leads to Role;
             /// role's counters
             role_stats: role_stats, "{tenant}#ROLE_STATS"(tenant: Tenant), "{role:016}"(role: Id), of Tenant;
+            /// role's external id, by its hash
+            role_external_id: Reference, "{tenant}#ROLE_EXTERNAL_ID"(tenant: Tenant),
+                "{hash}"(hash: &ExternalId = hashed(hash.as_str())), of Tenant;
             /// change of a role that the copies in applications do not have yet
             role_change: RoleChange, "{tenant}#ROLE_CHANGE"(tenant: Tenant) as role_changes, "{role:016}"(role: Id), of Tenant;
             /// shard of the counters of stages of all roles

@@ -6,15 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::applications::{SCREENED, ever, now, stays};
 use super::changes::Changes;
+use super::finding::Reference;
 use super::item::number;
 use super::tasks::Task;
 use super::transaction::RoleCondition;
-use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys, recording};
+use super::{
+    Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording,
+};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    Opening, Posting, Role, RoleAndPosting, RoleCopy, RoleStats, RoleStatus, Slug, Stage, StageCount,
-    StageStats, TaskKind, Tenant, Title,
+    ExternalId, Opening, Posting, Role, RoleAndPosting, RoleCopy, RoleStats, RoleStatus, Slug, Stage,
+    StageCount, StageStats, TaskKind, Tenant, Title,
 };
 
 /// The attribute of a role's counters with the time when the role was last closed or reopened.
@@ -25,6 +28,7 @@ impl Transaction {
     pub fn insert_role(&mut self, role: &Role) -> Result<(), StoreError> {
         self.insert(role_item(self.tenant, role)?);
         self.record([recording::new_role(role)]);
+        self.claim_external_id(None, role)?;
         let mut stats = item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?;
         stats.extend(Kept::of(role).attributes()?);
         self.insert(stats);
@@ -75,6 +79,7 @@ impl Transaction {
         } else {
             self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
             self.record(recording::role_changes(&before.role, &after.role));
+            self.claim_external_id(Some(&before.role), &after.role)?;
             self.follow_role(before, &after.role)?;
         }
         match (&before.posting, &after.posting) {
@@ -84,6 +89,24 @@ impl Transaction {
             _ => return Err(StoreError::Internal("a replacement cannot add or remove a posting".to_owned())),
         }
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
+    }
+
+    /// Claims a role's external id, and gives back the one that it had.
+    fn claim_external_id(&mut self, before: Option<&Role>, after: &Role) -> Result<(), StoreError> {
+        let old = before.and_then(|before| before.content.external_id.as_ref());
+        let new = after.content.external_id.as_ref();
+        if old == new {
+            return Ok(());
+        }
+        if let Some(new) = new {
+            let key = keys::role_external_id(self.tenant, new);
+            let claim = item::write(&Reference { id: after.id }, key, None)?;
+            self.insert_claim(UniqueField::RoleExternalId, claim);
+        }
+        if let Some(old) = old {
+            self.delete(keys::role_external_id(self.tenant, old));
+        }
+        Ok(())
     }
 
     /// Writes what follows from a change of a role's status or title: what its counters keep of it, and if copies in
@@ -219,6 +242,20 @@ impl Store {
     /// The role, if the tenant has it.
     pub async fn find_role(&self, tenant: Tenant, id: Id) -> Result<Option<Role>, StoreError> {
         self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
+    }
+
+    /// The role with this external id, as a list of at most one.
+    pub async fn find_role_by_external_id(
+        &self,
+        tenant: Tenant,
+        external_id: &ExternalId,
+    ) -> Result<Listed<Role>, StoreError> {
+        let claim = self.read(keys::role_external_id(tenant, external_id)).await?;
+        let role = match claim.map(item::read::<Reference>).transpose()? {
+            Some(claim) => self.find_role(tenant, claim.id).await?,
+            None => None,
+        };
+        Ok(Listed { items: role.into_iter().collect(), next: None })
     }
 
     /// The role with its posting and its counters, if the tenant has the role. If one of them changes between the reads, a later

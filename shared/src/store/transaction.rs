@@ -77,6 +77,8 @@ pub enum UniqueField {
     Email,
     /// The external id of a candidate.
     ExternalId,
+    /// The external id of a role.
+    RoleExternalId,
 }
 
 /// A value that is in use.
@@ -84,7 +86,7 @@ pub enum UniqueField {
 pub struct Taken {
     /// The field.
     pub field: UniqueField,
-    /// The candidate or member with this value.
+    /// The candidate, the member or the role with this value.
     pub owner: Option<Id>,
 }
 

@@ -27,7 +27,6 @@ pub(super) const TOOL: Tool = Tool {
             ("resume_url", "The address of the resume"),
             ("source", "Where the candidate came from"),
             ("tags", "At most 20"),
-            ("external_id", "The id in the team's other system"),
             ("role_id", "An open role to apply for"),
         ])
     },

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use shared::handlers::role_queries;
 use shared::http::{Listing, input};
 use shared::id::Id;
-use shared::model::{RoleStatus, Scope};
+use shared::model::{ExternalId, RoleStatus, Scope};
 
 use super::arguments::{ResponseFormat, read, rest};
 use super::budget::{self, Page};
@@ -42,6 +42,7 @@ input! {
     /// The filter of the list, which the handler reads again. Here, all mistakes are found at once.
     pub(super) struct Filter {
         _status: optional RoleStatus,
+        _external_id: optional ExternalId,
     }
 }
 

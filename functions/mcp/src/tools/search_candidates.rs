@@ -28,7 +28,6 @@ pub(super) const TOOL: Tool = Tool {
             ),
             ("email", "The whole e-mail address"),
             ("phone", "With its country code"),
-            ("external_id", "The id in the team's other system"),
             ("source", "Where the candidate came from"),
             ("tag", "One tag"),
             ("stage", "The stage; may be combined with role_id"),

@@ -119,7 +119,10 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
             let request = api.request("POST".parse().unwrap(), path).key(demo, mode).json(&body);
             request.header("idempotency-key", &format!("key-{path}").replace('/', "-")).send().await
         };
-        let posted = post("/api/v1/quick_post", json!({ "role": { "title": "Analyst" } })).await.expect(201);
+        let posted =
+            post("/api/v1/quick_post", json!({ "role": { "title": "Analyst", "external_id": "analyst-7" } }))
+                .await
+                .expect(201);
         let role = posted.number("/role/id");
         let draft = post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
         post("/api/v1/job_postings", json!({ "role_id": draft })).await.expect(201);

@@ -8,8 +8,9 @@ use crate::clock::Timestamp;
 use crate::http::{Change, Fields, Input, input};
 use crate::id::Id;
 use crate::model::{
-    self, Amount, City, Country, Currency, Department, EmploymentType, Location, LongText, Organization,
-    PayPeriod, Place, Places, PostalCode, Region, RemotePolicy, RoleContent, RoleStatus, Salary, Title,
+    self, Amount, City, Country, Currency, Department, EmploymentType, ExternalId, Location, LongText,
+    Organization, PayPeriod, Place, Places, PostalCode, Region, RemotePolicy, RoleContent, RoleStatus,
+    Salary, Title,
 };
 
 /// The problem of a `salary_min` above `salary_max`.
@@ -108,6 +109,8 @@ pub struct Role {
     /// What the role pays, for any period; `null` if no amount is known. `salary_min`, `salary_max` and `salary_currency` are the
     /// same for a year, and `null` for other periods. A request may have either.
     pub pay: Option<Pay>,
+    /// The identifier in another system. No two roles of an organization have the same.
+    pub external_id: Option<ExternalId>,
     /// The role's job posting, if it has one.
     pub job_posting_id: Option<Id>,
     /// The URL of the job posting on the career page.
@@ -123,8 +126,16 @@ impl Role {
     /// The API form of a role of `organization`.
     pub fn of(role: model::Role, organization: &Organization, base_url: &str) -> Self {
         let policy = role.content.remote_policy();
-        let RoleContent { title, department, description, places, remote_policy: _, employment_type, pay } =
-            role.content;
+        let RoleContent {
+            title,
+            department,
+            description,
+            places,
+            remote_policy: _,
+            employment_type,
+            pay,
+            external_id,
+        } = role.content;
         Self {
             id: role.id,
             title,
@@ -140,6 +151,7 @@ impl Role {
             salary_max: pay.salary_max(),
             salary_currency: pay.salary_currency(),
             pay: Pay::of(pay),
+            external_id,
             job_posting_id: role.posting.as_ref().map(|posting| posting.id),
             job_posting_url: role.posting.map(|posting| public_url(base_url, organization, &posting.slug)),
             created_at: role.created_at,
@@ -158,6 +170,7 @@ input! {
         remote_policy: optional,
         employment_type: optional,
         pay: part,
+        external_id: optional,
     }
 }
 
@@ -232,6 +245,7 @@ input! {
         remote_policy: change RemotePolicy,
         employment_type: change EmploymentType,
         pay: part PayPatch,
+        external_id: change ExternalId,
     }
 }
 
@@ -354,6 +368,7 @@ impl RolePatch {
             remote_policy: policy,
             employment_type: self.employment_type.apply(current.employment_type),
             pay,
+            external_id: self.external_id.apply(current.external_id),
         })
     }
 }
