@@ -165,6 +165,8 @@ impl Demo {
             }
             eprintln!("Creating the demo company ...");
             company::create(environment, &self.staff()?).await?;
+            // So that people are found by their names as soon as the service answers.
+            feed::run_for(environment.clone(), vec![live]).await.map_err(|error| error.to_string())?;
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
