@@ -94,10 +94,12 @@ export async function visit({ service, step }) {
     assert.deepEqual(job, {
       id: posting.id,
       ...role,
+      locations: [],
       is_remote: false,
       description: { html: "<p><em>Soup</em></p>\n", plain: "Soup" },
       requirements: { html: "<p>Salt &amp; bread</p>\n", plain: "Salt & bread" },
       compensation: { min: 40_000, max: 50_000, currency: "EUR", period: "year" },
+      pay: { min: "40000", max: "50000", currency: "EUR", period: "year" },
       url: posting.public_url,
       apply_url: `${posting.public_url}#apply`,
     });

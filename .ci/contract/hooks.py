@@ -150,7 +150,7 @@ STATES = [
     Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
     Excuse(412, "The resource has changed since it was read", "the current version"),
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
-    Excuse(422, "(email|external_id) is already in use", "which candidates exist"),
+    Excuse(422, r"(email|(role\.)?external_id) is already in use", "which candidates and roles exist"),
     Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
@@ -549,6 +549,22 @@ def keep_one_search(query, is_search):
         query.pop(name, None)
 
 
+def drop_statements(role):
+    """Drops what a role says a second time, and what says nothing."""
+    pay, locations = role.get("pay"), role.get("locations")
+    if isinstance(pay, dict):
+        for name in ("salary_min", "salary_max", "salary_currency"):
+            role.pop(name, None)
+        if pay.get("max"):
+            pay.pop("min", None)
+    if isinstance(locations, list) and locations:
+        for name in ("location", "country"):
+            role.pop(name, None)
+        for place in locations:
+            if isinstance(place, dict):
+                place["city"] = "Oslo"
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Gives valid requests new keys and e-mail addresses, filters that can be combined, and existing ids unless a link
@@ -580,6 +596,12 @@ def before_call(context, case, kwargs):
     if "external_id" in body and operation in ("create_candidate", "update_candidate"):
         body["external_id"] = f"{make.next()}"
         made_for[case.id].add("external_id")
+    if operation in ("create_role", "update_role", "create_quick_post"):
+        role = body.get("role") if operation == "create_quick_post" else body
+        if isinstance(role, dict):
+            drop_statements(role)
+            if "external_id" in role:
+                role["external_id"] = f"{make.next()}"
     if operation in ("list_applications", "list_voice_screens"):
         drop_filters(case.query, valid[operation] % 2 == 0)
     if operation == "list_audit_log":
@@ -587,6 +609,9 @@ def before_call(context, case, kwargs):
         if "from" in case.query:
             case.query.pop("to", None)
     if operation == "list_candidates":
+        if is_stateful:
+            # The search index may lag behind.
+            case.query.pop("q", None)
         keep_one_search(case.query, valid[operation] % 2 == 0)
     for field, create in CREATORS.get(operation, {}).items():
         if field in case.path_parameters:
