@@ -82,6 +82,10 @@ fn lose_answer_of_forgetting(api: &TestApi) {
 /// after words were added again.
 #[tokio::test(start_paused = true)]
 async fn a_slow_run_leaves_nothing_of_former_words_and_of_erased_people() {
+    // How often a run is polled says how far it is only with the embedded database.
+    if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_some() {
+        return;
+    }
     let cases =
         [(false, false, 0), (false, true, 0), (true, false, 0), (true, true, LEASE), (true, false, LEASE)];
     for (has_former_words, erases, waits) in cases {
