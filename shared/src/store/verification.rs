@@ -317,7 +317,8 @@ impl Check<'_> {
         Box::pin(self.copies(expected, &keys::role(tenant, id), guard)).await
     }
 
-    /// Compares the copies of a record, which are in other partitions, with those that `expected` writes. `guard` requires that the record is unchanged.
+    /// Compares the copies of a record, which are in other partitions, with those that `expected` writes. `guard`
+    /// requires that the record is unchanged.
     async fn copies(
         &mut self,
         expected: Transaction,

@@ -67,7 +67,8 @@ const PAY_PARTS: [&str; 4] = ["min", "max", "currency", "period"];
 
 /// The arguments that a call has. Hosts whose models must send every argument send `null`, a blank text, an empty list or
 /// no pay for those that they have no value for, so these count as absent. What is to be emptied is named in `clear`, and
-/// becomes `null` here. Places and pay, which are lines, become objects. Arguments that the schema does not have stay, so that they are refused by name.
+/// becomes `null` here. Places and pay, which are lines, become objects. Arguments that the schema does not have
+/// stay, so that they are refused by name.
 pub(super) fn settle(schema: &Value, arguments: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
     let properties = &schema["properties"];
     let is_given =
