@@ -2,14 +2,16 @@
 //! HTTP on loopback.
 
 use std::fs::{File, TryLockError};
-use std::future::Future;
+use std::future::{Future, ready};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dynoxide::Database;
 use rusqlite::Connection;
 use shared::store::Store;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::in_process;
 use crate::server::{self, Host, Hosts};
@@ -22,6 +24,8 @@ pub struct Embedded {
     database: Database,
     /// The file; `None` in memory.
     file: Option<PathBuf>,
+    /// Is notified of each transaction of this process.
+    stream: Arc<Notify>,
     /// Keeps other processes out of the data folder. The system releases it when this process ends, even after a crash.
     _lock: Option<File>,
 }
@@ -32,7 +36,7 @@ impl Embedded {
         let database = Database::memory();
         let database =
             database.map_err(|error| format!("The in-memory database cannot be created: {error}."))?;
-        Ok(Self { database, file: None, _lock: None })
+        Ok(Self { database, file: None, stream: Arc::default(), _lock: None })
     }
 
     /// The database in `folder`, which is created if it does not exist.
@@ -55,13 +59,25 @@ impl Embedded {
         let file = folder.join(FILE);
         let name = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
         let database = Database::new(name).map_err(|error| unusable(&error))?;
-        Ok(Self { database, file: Some(file), _lock: Some(lock) })
+        Ok(Self { database, file: Some(file), stream: Arc::default(), _lock: Some(lock) })
     }
 
     /// A handle to `table` in this process, whose calls need no network.
     pub fn store(&self, table: &str) -> Store {
-        let http = in_process::http_client_of(self.database.clone());
+        let (database, stream) = (self.database.clone(), self.stream.clone());
+        let http = in_process::http_client(move |operation, body| {
+            let answer = in_process::execute(&database, &operation, &body);
+            if operation == "TransactWriteItems" {
+                stream.notify_one();
+            }
+            ready(Ok(answer))
+        });
         Store::from_config_with_long_timeouts(in_process::config(http), table)
+    }
+
+    /// What takes the place of the table's stream: it is notified of each transaction of this process.
+    pub fn stream(&self) -> Arc<Notify> {
+        self.stream.clone()
     }
 
     /// Serves DynamoDB's API on `listener` until `shutdown` completes. Then rewrites the file, so that it keeps nothing of
@@ -72,7 +88,7 @@ impl Embedded {
         hosts: Hosts,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let Self { database, file, _lock } = self;
+        let Self { database, file, stream: _, _lock } = self;
         server::serve(listener, Host::Database(database, hosts), shutdown).await?;
         if let Some(Err(error)) = file.map(|file| rewrite(&file)) {
             tracing::warn!(%error, "the file of the database was not rewritten, and may keep what was deleted");

@@ -16,7 +16,7 @@ use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::event_fixtures;
 use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
-use rolecall_local::server::{self, Host, Hosts};
+use rolecall_local::server::{self, GRACE_PERIOD, Host, Hosts};
 use rolecall_local::template::Template;
 use shared::clock::{Clock, Timestamp};
 use shared::config::{Config, Edge, Services};
@@ -28,7 +28,7 @@ use shared::random::Random;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -118,15 +118,16 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let (stop_database, database_stopped) = watch::channel(());
     let data = arguments.data.unwrap_or_else(default_data);
     let files = (!arguments.memory).then(|| data.join("resumes"));
-    let (endpoint, store, database) = if let Some(endpoint) = arguments.endpoint {
+    let (endpoint, store, stream, database) = if let Some(endpoint) = arguments.endpoint {
         let endpoint = on_this_machine(endpoint)?;
-        (endpoint.clone(), Store::at_endpoint(&endpoint, &arguments.table), None)
+        (endpoint.clone(), Store::at_endpoint(&endpoint, &arguments.table), Arc::default(), None)
     } else {
         let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
         let listener = listen(address, arguments.dynamodb_port, "--dynamodb-port").await?;
         let (endpoint, store) = (url(&listener)?, database.store(&arguments.table));
+        let stream = database.stream();
         let served = database.serve(listener, hosts.clone(), changed(database_stopped));
-        (endpoint, store, Some(tokio::spawn(served)))
+        (endpoint, store, stream, Some(tokio::spawn(served)))
     };
 
     let is_in_folder = database.is_some() && !arguments.memory;
@@ -179,7 +180,8 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let bucket = Host::Bucket(Arc::new(bucket), environment.clock.clone());
     let (stop, stopped) = watch::channel(());
     let bucket = tokio::spawn(server::serve(bucket_listener, bucket, changed(stopped.clone())));
-    let jobs = (!arguments.recorded).then(|| start_jobs(&environment));
+    let (stop_jobs, jobs_stopped) = watch::channel(());
+    let jobs = (!arguments.recorded).then(|| start_jobs(&environment, stream, &jobs_stopped));
     let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
     let gateway = Host::Gateway(Arc::new(gateway), hosts);
     let server = tokio::spawn(server::serve(listener, gateway, changed(stopped)));
@@ -188,10 +190,14 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     interrupted.await;
     eprintln!("Stopping.");
-    for job in jobs.into_iter().flatten().chain([scheduler]) {
-        job.abort();
-        // It no longer uses the database.
-        job.await.ok();
+    drop(stop_jobs);
+    scheduler.abort();
+    for mut job in jobs.into_iter().flatten().chain([scheduler]) {
+        if tokio::time::timeout(GRACE_PERIOD, &mut job).await.is_err() {
+            job.abort();
+            // It no longer uses the database.
+            job.await.ok();
+        }
     }
     drop(stop);
     for server in [server, bucket] {
@@ -311,18 +317,34 @@ fn interrupted() -> Result<impl Future<Output = ()>, String> {
 }
 
 /// Starts what the table's stream and schedules start in AWS.
-fn start_jobs(environment: &Environment) -> [JoinHandle<()>; 2] {
+fn start_jobs(
+    environment: &Environment,
+    stream: Arc<Notify>,
+    stopped: &watch::Receiver<()>,
+) -> [JoinHandle<()>; 3] {
     [
-        tokio::spawn(run_tasks_every_second(environment.clone())),
-        tokio::spawn(deliver_events_every_second(environment.clone())),
+        tokio::spawn(run_tasks_every_second(environment.clone(), stopped.clone())),
+        tokio::spawn(move_changes(environment.clone(), stream, stopped.clone())),
+        tokio::spawn(deliver_events_every_second(environment.clone(), stopped.clone())),
     ]
 }
 
-/// Runs the tasks that requests have created, and moves changes to the feeds: those of the demo organizations once a second,
-/// and those of others every ten seconds. In AWS, the table's stream triggers both, and a schedule.
-async fn run_tasks_every_second(environment: Environment) {
-    for second in 1u64.. {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+/// Waits, but not when the service stops. Returns whether it goes on. A job stops only between two runs: what a killed run
+/// has begun, the next one may end only a minute later.
+async fn goes_on(stopped: &mut watch::Receiver<()>, wait: impl Future<Output = ()>) -> bool {
+    tokio::select! {
+        biased;
+        _ = stopped.changed() => false,
+        () = wait => true,
+    }
+}
+
+/// Runs the tasks that requests have created: those of the demo organizations once a second, and those of others every ten
+/// seconds. In AWS, the table's stream triggers this, and a schedule.
+async fn run_tasks_every_second(environment: Environment, mut stopped: watch::Receiver<()>) {
+    let mut second = 0_u64;
+    while goes_on(&mut stopped, tokio::time::sleep(Duration::from_secs(1))).await {
+        second += 1;
         let done = match second % 10 {
             0 => tasks::run(environment.clone()).await,
             _ => tasks::run_for(environment.clone(), demo::task_partitions()).await,
@@ -330,7 +352,23 @@ async fn run_tasks_every_second(environment: Environment) {
         if let Err(error) = done {
             eprintln!("TasksFunction failed: {error}");
         }
-        let done = match second % 10 {
+    }
+}
+
+/// Moves changes to the feeds, and so people to the search index: at once those of this process, and those of other processes
+/// once a second for the demo organizations, and every ten seconds for others. In AWS, the table's stream triggers this, and a
+/// schedule.
+async fn move_changes(environment: Environment, stream: Arc<Notify>, mut stopped: watch::Receiver<()>) {
+    let mut idle = 0_u64;
+    loop {
+        let wait = async {
+            let written = tokio::time::timeout(Duration::from_secs(1), stream.notified()).await;
+            idle = if written.is_ok() { 0 } else { idle + 1 };
+        };
+        if !goes_on(&mut stopped, wait).await {
+            return;
+        }
+        let done = match idle % 10 {
             0 => feed::run(environment.clone()).await,
             _ => feed::run_for(environment.clone(), demo::tenants()).await,
         };
@@ -341,9 +379,8 @@ async fn run_tasks_every_second(environment: Environment) {
 }
 
 /// Sends events to webhook endpoints. In AWS, the feed function starts this, and so does a schedule every minute.
-async fn deliver_events_every_second(environment: Environment) {
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+async fn deliver_events_every_second(environment: Environment, mut stopped: watch::Receiver<()>) {
+    while goes_on(&mut stopped, tokio::time::sleep(Duration::from_secs(1))).await {
         if let Err(error) = deliver::run(environment.clone()).await {
             eprintln!("DeliverFunction failed: {error}");
         }

@@ -89,8 +89,8 @@ impl Hosts {
 
 /// The maximum size of a call of the database, in bytes: that of DynamoDB.
 const MAX_CALL: usize = 16 * 1024 * 1024;
-/// The time limit for requests in progress once the service is stopping.
-const GRACE_PERIOD: Duration = Duration::from_secs(10);
+/// The time limit for requests and jobs in progress once the service is stopping.
+pub const GRACE_PERIOD: Duration = Duration::from_secs(10);
 /// The time limit for receiving a request's headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
