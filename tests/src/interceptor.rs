@@ -314,7 +314,7 @@ impl HttpConnector for InterceptingConnector {
                 kinds.record(&function, &operation, &body, status.as_u16(), &bytes);
             }
             let mut calls = interceptor.calls.lock().expect("no poison");
-            if let Some(call) = calls.iter_mut().find(|call| call.started == started) {
+            if let Some(call) = calls.iter_mut().rev().find(|call| call.started == started) {
                 call.response.clone_from(&bytes);
                 call.ended = Some(interceptor.places.fetch_add(1, Ordering::Relaxed));
             }
