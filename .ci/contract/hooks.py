@@ -151,6 +151,7 @@ STATES = [
     Excuse(412, "The resource has changed since it was read", "the current version"),
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
     Excuse(422, r"(email|(role\.)?external_id) is already in use", "which candidates and roles exist"),
+    Excuse(422, r"(role\.)?closes_on must not be over", "the time"),
     Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
@@ -557,6 +558,8 @@ def drop_statements(role):
             role.pop(name, None)
         if pay.get("max"):
             pay.pop("min", None)
+    if isinstance(role.get("closes_on"), str):
+        role["closes_on"] = "2100-12-31"
     if isinstance(locations, list) and locations:
         for name in ("location", "country"):
             role.pop(name, None)

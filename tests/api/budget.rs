@@ -11,19 +11,6 @@ fn operations(calls: &[RecordedCall]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn postings_with_their_own_title_and_description_are_shown_without_their_roles() {
-    let api = TestApi::new().await;
-    let own = json!({ "title": "Own", "public_description": "Own" });
-    let body = json!({ "role": { "title": "x" }, "job_posting": own });
-    let id = api.post("/api/v1/quick_post", body).await.expect(201).number("/job_posting/id");
-    for path in [format!("/api/v1/job_postings/{id}"), "/api/v1/job_postings".to_owned()] {
-        api.dynamodb.take_calls();
-        api.get(&path).await.expect(200);
-        assert_eq!(api.dynamodb.take_calls().len(), 2, "{path}");
-    }
-}
-
-#[tokio::test]
 async fn a_quick_post_with_a_taken_slug_costs_no_extra_call() {
     let api = TestApi::new().await;
     for _ in 0..30 {

@@ -70,7 +70,12 @@ fn expected_card(opening: &Value) -> Card {
 async fn assert_listed(api: &TestApi, context: &str) -> Vec<Value> {
     let expected = expected(api).await;
     let page = Paging { limit: 100, before: None };
-    let stored = api.store().list_openings(tenant(ACME, Mode::Live), &page).await.unwrap().items;
+    let stored = api
+        .store()
+        .list_openings(tenant(ACME, Mode::Live), &page, api.environment.clock.now())
+        .await
+        .unwrap()
+        .items;
     let stored: Vec<_> = stored.iter().map(|opening| serde_json::to_value(opening).unwrap()).collect();
     assert_eq!(stored, expected, "{context}");
     let list = read(api, LIST).await.expect(200);

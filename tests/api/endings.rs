@@ -175,13 +175,14 @@ async fn tokens_that_a_suspended_organizations_application_gets_give_no_access()
     }
 }
 
-const TASKS: [TaskKind; 7] = [
+const TASKS: [TaskKind; 8] = [
     TaskKind::Call,
     TaskKind::Role,
     TaskKind::Cancellation,
     TaskKind::Suspension,
     TaskKind::Erasure,
     TaskKind::Retention,
+    TaskKind::Closing,
     TaskKind::KeyEnd,
 ];
 
@@ -190,11 +191,12 @@ const fn works_during_suspension(kind: TaskKind) -> bool {
     match kind {
         // Nobody is called, and nobody is erased before an owner can look at the rule again.
         TaskKind::Call | TaskKind::Retention => false,
-        // A person's right and the end of a key do not depend on the organization.
+        // A person's right, a date and the end of a key do not depend on the organization.
         TaskKind::Role
         | TaskKind::Cancellation
         | TaskKind::Suspension
         | TaskKind::Erasure
+        | TaskKind::Closing
         | TaskKind::KeyEnd => true,
     }
 }
@@ -240,8 +242,11 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     api.patch(&format!("/api/v1/roles/{renamed}"), json!({ "title": "Baker" })).await.expect(200);
     client.post(&format!("candidates/{rejected}/reject"), json!({})).await.expect(200);
     client.post(&format!("candidates/{erased}/erase"), json!({})).await.expect(202);
+    let ending = json!({ "role": { "title": "Cook", "closes_on": "2026-12-25" } });
+    let ending = client.post("quick_post", ending).await.expect(201).number("/job_posting/id");
     suspend(&api, true).await;
-    let expected = ["call", "cancellation", "erasure", "key_end", "retention", "role", "suspension"];
+    let expected =
+        ["call", "cancellation", "closing", "erasure", "key_end", "retention", "role", "suspension"];
     assert_eq!(stored_tasks(&api).await, expected, "tasks of every kind wait");
     for time in ["2026-12-25T09:31:00.000Z", "2026-12-26T09:31:00.000Z"] {
         api.clock.set(time);
@@ -260,6 +265,11 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
             TaskKind::Suspension => status(later).await == "cancelled",
             TaskKind::Erasure => client.get(&format!("candidates/{erased}")).await.status == 410,
             TaskKind::Retention => client.get(&format!("candidates/{old}")).await.status == 410,
+            TaskKind::Closing => {
+                api.run_whole_feed().await;
+                let events = client.get("events?type=posting.unpublished").await.expect(200);
+                events.number("/data/0/subject/id") == ending
+            }
             TaskKind::KeyEnd => {
                 let used = async |key: &str| {
                     api.request(Method::GET, "/api/v1/roles").bearer(key).send().await.status

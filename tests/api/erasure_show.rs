@@ -52,7 +52,7 @@ async fn run_tasks_with_interruptions(api: &TestApi, is_lost: bool) -> usize {
 }
 
 /// Polls the future at most this many times, and drops it if it is not ready. Returns whether it was.
-async fn kill_after<T>(steps: usize, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn kill_after<T>(steps: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut left = steps;
     poll_fn(|context| {

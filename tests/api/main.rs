@@ -121,6 +121,7 @@ mod quota;
 mod races;
 mod retention;
 mod role_closing;
+mod role_closing_dates;
 mod role_external_ids;
 mod role_pay;
 mod role_places;

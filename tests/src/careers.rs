@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::clock::Timestamp;
 use shared::id::Id;
-use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, RoleStatus, Slug, Text};
+use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, Slug, Text};
 use shared::store::Transaction;
 
 use crate::browser::plain;
@@ -75,7 +75,7 @@ pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     let slug = Slug::of(&format!("opening {number}"), "job");
     let content = PostingContent { title: None, public_description: None, requirements: None };
     let posting = Posting::draft(id(2_000_000_000_000_000), &draft, slug, content, at);
-    let posting = posting.publish(RoleStatus::Draft, at).expect("a posting");
+    let posting = posting.publish(&draft, at).expect("a posting");
     (draft.link(posting.link(), at).publish(at).expect("a role"), posting)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use jiff::civil::Date;
 use serde::Serialize;
 use shared::clock::Timestamp;
 use shared::handlers::responses;
@@ -94,6 +95,10 @@ pub(crate) struct FeedJob<'p> {
     pub(crate) compensation: Option<Compensation>,
     /// What the job pays; `null` if it is not known.
     pub(crate) pay: Option<responses::role::Pay>,
+    /// The last day on which people can apply; `null` if it is open.
+    pub(crate) closes_on: Option<Date>,
+    /// When that day is over, and the opening is no longer listed.
+    pub(crate) closes_at: Option<Timestamp>,
     /// When the opening became public.
     pub(crate) published_at: Timestamp,
     /// When the opening last changed.
@@ -193,6 +198,8 @@ mod tests {
             requirements: None,
             compensation: Compensation::of(Pay::annual(Salary::new(1), None).unwrap()),
             pay: None,
+            closes_on: None,
+            closes_at: None,
             published_at: AT,
             updated_at: AT,
             url: "u".to_owned(),
@@ -205,7 +212,8 @@ mod tests {
                 "id": 7, "title": "Cook", "department": null, "location": null, "country": null,
                 "locations": [], "remote_policy": null, "is_remote": false, "employment_type": null,
                 "description": {"html": "<p><em>Soup</em></p>\n", "plain": "Soup"}, "requirements": null,
-                "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"}, "pay": null,
+                "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"}, "pay": null, "closes_on": null,
+                "closes_at": null,
                 "published_at": AT.to_string(), "updated_at": AT.to_string(), "url": "u", "apply_url": "a",
             }],
         });

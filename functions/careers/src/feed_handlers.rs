@@ -55,7 +55,7 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     let site = Site::find(context).await?.ok_or(Error::NotFound)?;
     let tenant = site.career.tenant();
     let page = store::Paging { limit: FEED_PAGE_SIZE, before: position::read(&context.query()) };
-    let Listed { items, next } = context.store().list_openings(tenant, &page).await?;
+    let Listed { items, next } = context.store().list_openings(tenant, &page, context.now()).await?;
     let ids = items.iter().map(|opening| (opening.id, opening.role_id));
     let found = context.store().find_postings_and_roles(tenant, ids).await?;
     let jobs = items.iter().filter_map(|opening| {
@@ -76,6 +76,8 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
             requirements: requirements.map(|text| Formatted::of(text.as_str())),
             compensation: Compensation::of(opening.pay),
             pay: responses::role::Pay::of(opening.pay),
+            closes_on: opening.closes_on,
+            closes_at: opening.closes_at,
             published_at: opening.since,
             updated_at: opening.updated_at,
             apply_url: format!("{url}#apply"),
@@ -91,7 +93,7 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     let json = serde_json::to_string(&feed)
         .map_err(|error| Error::from(StoreError::Internal(format!("cannot serialize the feed: {error}"))))?;
     let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
-    Ok(reply.cached())
+    Ok(reply.cached_until(items.iter().filter_map(|opening| opening.closes_at), context.now()))
 }
 
 /// Lists the URLs of all open postings. Returns a sitemap index if there are more than 800 postings.
@@ -103,7 +105,7 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
     let context = &request.context;
     let site = Site::find(context).await?.ok_or(Error::NotFound)?;
     let tenant = site.career.tenant();
-    let xml = if let Some(before) = position::read(&context.query()) {
+    let (xml, openings) = if let Some(before) = position::read(&context.query()) {
         let is_first = before == position::first();
         // A list reads at most two megabytes at once.
         let (mut openings, mut next) = (Vec::new(), Some(before));
@@ -111,21 +113,19 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
             && read < SITEMAP_SIZE
         {
             let page = store::Paging { limit: SITEMAP_SIZE - read, before: Some(before) };
-            let listed: Listed<Opening> = context.store().list_openings(tenant, &page).await?;
+            let listed: Listed<Opening> = context.store().list_openings(tenant, &page, context.now()).await?;
             openings.extend(listed.items);
             next = listed.next;
         }
-        sitemap(&site, &openings, is_first)
+        (sitemap(&site, &openings, is_first), openings)
     } else {
         let search = Search { before: None, limit: usize::MAX, megabytes: MAX_MEGABYTES };
-        let all = context.store().search_openings(tenant, search, |_| true).await?.items;
-        if all.len() <= SITEMAP_SIZE as usize {
-            sitemap(&site, &all, true)
-        } else {
-            sitemap_index(&site, &all)
-        }
+        let all = context.store().search_openings(tenant, search, context.now(), |_| true).await?.items;
+        let is_small = all.len() <= SITEMAP_SIZE as usize;
+        (if is_small { sitemap(&site, &all, true) } else { sitemap_index(&site, &all) }, all)
     };
-    Ok(Reply::document("application/xml", xml).cached())
+    let ends = openings.iter().filter_map(|opening| opening.closes_at);
+    Ok(Reply::document("application/xml", xml).cached_until(ends, context.now()))
 }
 
 /// Builds a sitemap of these openings. The first sitemap also has the URL of the list of openings.

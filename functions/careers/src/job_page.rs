@@ -31,6 +31,8 @@ pub(crate) struct PostedJob {
     pub(crate) settings: OrganizationSettings,
     /// Whether it accepts applications.
     pub(crate) is_open: bool,
+    /// Whether its closing date is over. Its page is gone, but who has applied can still add a file.
+    is_over: bool,
 }
 
 impl PostedJob {
@@ -61,17 +63,25 @@ impl PostedJob {
         let (found, applicant) = join!(store.find_posted(tenant, posted), OptionFuture::from(applicant));
         let applicant = applicant.transpose()?.flatten();
         let Some((posting, role, settings)) = found? else { return site.unknown_job().map(Err) };
-        match Visibility::of(&posting, role.status) {
-            Visibility::Open => Ok(Ok((Self { site, posting, role, settings, is_open: true }, applicant))),
-            Visibility::Paused => Ok(Ok((Self { site, posting, role, settings, is_open: false }, applicant))),
-            Visibility::Hidden => {
-                // The page must not reveal the title of a posting that was never public.
-                let was_public = posting.published_at.is_some() && role.opened_at.is_some();
-                let title = was_public.then(|| posting.content.shown(&role.content).title.as_str());
-                let gone = site.page(&GonePage { layout: site.layout(None), title }, &Sources::default())?;
-                Ok(Err(gone.with_status(410)))
-            }
+        let is_over = role.is_over(context.now());
+        let visibility = Visibility::of(&posting, role.status);
+        let is_open = visibility == Visibility::Open && !is_over;
+        let job = Self { site, posting, role, settings, is_open, is_over };
+        // Whether a task has unpublished the posting after its closing date makes no difference.
+        if visibility == Visibility::Hidden && !is_over {
+            Ok(Err(job.gone()?))
+        } else {
+            Ok(Ok((job, applicant)))
         }
+    }
+
+    /// Renders the page of a job that is no longer available.
+    fn gone(&self) -> Result<Reply<Html>, Error> {
+        // The page must not reveal the title of a posting that was never public.
+        let was_public = self.posting.published_at.is_some() && self.role.opened_at.is_some();
+        let title = was_public.then(|| self.content().title.as_str());
+        let gone = GonePage { layout: self.site.layout(None), title };
+        Ok(self.site.page(&gone, &Sources::default())?.with_status(410))
     }
 
     /// Returns the path of the posting's page.
@@ -93,6 +103,9 @@ impl PostedJob {
         kept: Option<KeptResume<'_>>,
         problems: Vec<Problem>,
     ) -> Result<Reply<Html>, Error> {
+        if self.is_over {
+            return self.gone();
+        }
         let content = &self.role.content;
         let PublicContent { title, description, requirements } = self.content();
         let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
@@ -111,6 +124,7 @@ impl PostedJob {
             employment_type: content.employment_type.map(EmploymentType::words),
             pay: content.pay.words(),
             pay_label: content.pay.label(),
+            closes_on: content.closes_on,
             age: age(Day::of(since).date(), Day::of(context.now()).date()),
             date,
             description_text: excerpt(&descriptions::running_text(description.unwrap_or_default())),
@@ -171,6 +185,7 @@ impl PostedJob {
             is_remote: content.remote_policy() == Some(RemotePolicy::Remote),
             employment_type: content.employment_type,
             pay: content.pay,
+            closes_at: self.role.closes_at,
             url: &self.site.url(path),
             identifier: self.posting.id.get(),
         }
@@ -188,5 +203,6 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let form = [(OPENED.to_owned(), page_time::now(context, job.site.career.tenant(), job.posting.id))]
         .into_iter()
         .collect();
-    Ok(job.page(context, &form, None, Vec::new())?.cached())
+    let end = job.role.closes_at.filter(|_| !job.is_over);
+    Ok(job.page(context, &form, None, Vec::new())?.cached_until(end, context.now()))
 }

@@ -1,6 +1,7 @@
 //! Structured data for search engines: schema.org's `JobPosting` as JSON-LD, following Google's guidelines.
 
 use serde_json::{Value, json};
+use shared::clock::Timestamp;
 use shared::model::{Amount, Country, EmploymentType, Pay, PayPeriod, Place, Places, Text};
 
 /// An opening that accepts applications.
@@ -25,6 +26,8 @@ pub(crate) struct JobPosting<'p> {
     pub(crate) employment_type: Option<EmploymentType>,
     /// What the job pays.
     pub(crate) pay: Pay,
+    /// When it closes.
+    pub(crate) closes_at: Option<Timestamp>,
     /// The absolute URL of the opening's page.
     pub(crate) url: &'p str,
     /// The job posting's identifier.
@@ -68,6 +71,9 @@ impl JobPosting<'_> {
         }
         if let Some(employment_type) = self.employment_type {
             posting["employmentType"] = json!(google_name(employment_type));
+        }
+        if let Some(closes_at) = self.closes_at {
+            posting["validThrough"] = json!(closes_at);
         }
         if let Some(salary) = self.salary() {
             let currency = self.pay.currency().code();
@@ -253,6 +259,7 @@ mod tests {
             is_remote: false,
             employment_type: None,
             pay: range(Some(40_000), Some(50_000)),
+            closes_at: None,
             url: "https://a.example/careers/acme/cook",
             identifier: 7,
         }

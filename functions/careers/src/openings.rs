@@ -151,10 +151,10 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
             read.lock().unwrap_or_else(PoisonError::into_inner).add(opening);
             matches(opening)
         };
-        context.store().search_openings(tenant, search, matches).await?
+        context.store().search_openings(tenant, search, context.now(), matches).await?
     } else {
         let page = store::Paging { limit: PAGE_SIZE, before: before.clone() };
-        let listed: Listed<Opening> = context.store().list_openings(tenant, &page).await?;
+        let listed: Listed<Opening> = context.store().list_openings(tenant, &page, context.now()).await?;
         choices.add_all(&listed.items);
         listed
     };
@@ -199,7 +199,8 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
         is_partial: is_search && next.is_some() && items.len() < PAGE_SIZE as usize,
         next: next.map(|next| query.path_from(site.portal(), &next)),
     };
-    Ok(site.page(&page, &Sources::default())?.cached())
+    let ends = items.iter().filter_map(|opening| opening.closes_at);
+    Ok(site.page(&page, &Sources::default())?.cached_until(ends, context.now()))
 }
 
 fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card<'p> {

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use askama::Template;
+use jiff::civil::Date;
 use shared::http::page::{Problem, problem_of};
 use shared::model::Email;
 
@@ -155,6 +156,8 @@ pub(crate) struct JobPage<'p> {
     pub(crate) pay: Option<String>,
     /// What that is called: `Salary` or `Pay`.
     pub(crate) pay_label: &'static str,
+    /// The last day on which people can apply.
+    pub(crate) closes_on: Option<Date>,
     /// The time since it opened: `3 days ago`.
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.

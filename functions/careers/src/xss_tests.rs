@@ -95,6 +95,7 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         is_remote: true,
         employment_type: Some(EmploymentType::FullTime),
         pay: Pay::annual(Salary::new(1), Salary::new(2)).unwrap_or_default(),
+        closes_at: None,
         url: &url,
         identifier: 7,
     };
@@ -108,6 +109,7 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         employment_type: Some("Full-time"),
         pay: Some(text.to_owned()),
         pay_label: "Salary",
+        closes_on: None,
         age: text.to_owned(),
         date: text.to_owned(),
         json_ld: posting.json_ld(),

@@ -32,11 +32,13 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let mut listed = store.list_postings(tenant, None, &place.paging()).await?;
     let next = next(&mut listed, |posting| id_position(posting.id));
     let pager = Pager::new("/dashboard/postings", &[], &place, next);
-    let roles = store.find_followed_roles(tenant, &listed.items).await?;
+    let roles = store.find_roles(tenant, listed.items.iter().map(|posting| posting.role_id)).await?;
+    let now = request.context.now();
     let postings = listed.items.iter().filter_map(|posting| {
+        let role = roles.get(&posting.role_id)?;
         Some(PostingRow {
-            title: posting.shown(&roles)?.title.as_str(),
-            is_published: posting.published,
+            title: posting.content.shown(&role.content).title.as_str(),
+            is_published: posting.published && !role.is_over(now),
             url: public_url(request.context.base_url(), request.organization(), &posting.slug),
             role_id: posting.role_id.get(),
         })

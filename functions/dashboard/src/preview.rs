@@ -29,6 +29,7 @@ impl JobPreview {
             ("Workplace", role.remote_policy().map(RemotePolicy::words).map(str::to_owned)),
             ("Employment", role.employment_type.map(EmploymentType::words).map(str::to_owned)),
             (role.pay.label(), role.pay.words()),
+            ("Last day to apply", role.closes_on.map(|day| day.strftime("%-d %B %Y").to_string())),
         ];
         Self {
             title: title.as_str().to_owned(),

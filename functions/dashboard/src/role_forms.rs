@@ -164,6 +164,9 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
         field("pay.currency", "Currency of the pay")
             .hint("A code such as EUR. If you leave it empty, the currency of the country is proposed, and nothing is saved yet."),
         period,
+        field("closes_on", "Last day to apply")
+            .of(FieldKind::Line("date"))
+            .hint("Optional. The posting is taken off the career page at the end of this day, in the organization's time zone."),
         field("external_id", "Identifier in another system")
             .hint("Optional. Only one role can have it."),
         field("description", "Description")
@@ -237,9 +240,10 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     let seen = match &posting {
         Some(posting) => entity_tag(&responses::posting::Posting::of(
             posting,
-            posting.content.shown(&role.content),
+            &role,
             request.organization(),
             request.context.base_url(),
+            request.context.now(),
         ))?,
         None => String::new(),
     };

@@ -207,8 +207,11 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         .collect();
     let (base_url, organization) = (request.context.base_url(), request.organization());
     let unlisted = posting.as_ref().and_then(|posting| missing_for_search(&role, posting));
-    let posting = posting
-        .map(|posting| (posting.id, public_url(base_url, organization, &posting.slug), posting.published));
+    let is_over = role.is_over(request.context.now());
+    let posting = posting.map(|posting| {
+        let url = public_url(base_url, organization, &posting.slug);
+        (posting.id, url, posting.published && !is_over)
+    });
     let reapplied: Vec<_> = board
         .reapplied
         .iter()

@@ -2,6 +2,7 @@
 
 mod calls;
 mod cancellations;
+mod closings;
 mod erasures;
 mod retention;
 mod role_copies;
@@ -252,6 +253,7 @@ impl Job {
             TaskKind::Suspension => self.cancel_suspended(task).await.map_err(TaskError::from),
             TaskKind::Erasure => self.erase(task).await,
             TaskKind::Retention => self.apply_retention(task).await.map_err(TaskError::from),
+            TaskKind::Closing => self.unpublish(task).await.map_err(TaskError::from),
             TaskKind::KeyEnd => self.end_key(task).await,
             TaskKind::Call => self.follow_up(task).await,
         };

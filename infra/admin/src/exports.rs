@@ -150,8 +150,7 @@ async fn export_postings(
         for posting in &postings {
             let role = roles.get(&posting.role_id);
             let role = role.ok_or_else(|| StoreError::Internal("a posting's role is missing".to_owned()))?;
-            let content = posting.content.shown(&role.content);
-            lines.write("job_posting", &Posting::of(posting, content, organization, base_url))?;
+            lines.write("job_posting", &Posting::of(posting, role, organization, base_url, admin.now))?;
         }
     }
     Ok(())

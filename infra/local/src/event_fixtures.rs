@@ -309,7 +309,7 @@ impl EventFixtures<'_> {
         let slug = Slug::of(slug, "job");
         let content = PostingContent { title: None, public_description: None, requirements: None };
         let draft = Posting::draft(id(number)?, &role, slug.clone(), content, self.now);
-        let posting = if published { draft.publish(role.status, self.now)? } else { draft };
+        let posting = if published { draft.publish(&role, self.now)? } else { draft };
         let role = role.link(posting.link(), self.now);
         transaction.insert_role_and_posting(&role, &posting, &slug, 1)?;
         Ok(self.store.commit(transaction).await?)

@@ -4,8 +4,8 @@ use super::responses::posting::Posting;
 use super::{invalid, questions};
 use crate::http::{ApiRequest, Collection, Created, Error, Listing, Reply, input};
 use crate::id::Id;
-use crate::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Slug, Title};
-use crate::store::{Listed, StoreError};
+use crate::model::{self, LongText, PostingContent, RoleAndPosting, Slug, Title};
+use crate::store::Listed;
 
 input! {
     /// A job posting to create for a role.
@@ -51,8 +51,8 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
             let linked = role.clone().link(posting.link(), request.context.now());
             transaction.insert_posting(&role, &linked, &posting, &base, number)?;
             let address = request.address("job_postings", id);
-            let content = posting.content.shown(&role.content);
-            let posting = Posting::of(&posting, content, organization, request.context.base_url());
+            let (base_url, now) = (request.context.base_url(), request.context.now());
+            let posting = Posting::of(&posting, &linked, organization, base_url, now);
             Ok((transaction, Reply::resource(&posting)?.created(address)))
         })
         .await
@@ -68,7 +68,7 @@ pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>,
     let posting = find(&request).await?;
     let PostingPatch { title, public_description, requirements } = request.input()?;
     let role = find_role(&request, &posting).await?;
-    let shown = present(&request, &posting, posting.content.shown(&role.content)).await;
+    let shown = present(&request, &posting, &role).await;
     request.check_precondition(&shown)?;
     let current = posting.content.clone();
     let content = PostingContent {
@@ -87,13 +87,13 @@ pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>,
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the role is closed.
+/// - `invalid_transition`: the role is closed, or its `closes_on` is over.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
     let role = find_role(&request, &posting).await?;
-    let published = posting.clone().publish(role.status, request.context.now())?;
+    let published = posting.clone().publish(&role, request.context.now())?;
     replace(&request, role, posting, published).await
 }
 
@@ -125,7 +125,7 @@ async fn replace<I>(
         request.confirm(|| questions::of_posting(&role, &before, &posting)).await?;
     }
     let mut transaction = request.transaction();
-    let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)).await)?;
+    let reply = Reply::resource(&present(request, &posting, &role).await)?;
     let before = RoleAndPosting { role, posting: Some(before), stats: None };
     let after = RoleAndPosting { posting: Some(posting), ..before.clone() };
     transaction.replace_role(&before, &after)?;
@@ -137,13 +137,10 @@ pub async fn find<I>(request: &ApiRequest<I>) -> Result<model::Posting, Error> {
     request.context.store().find_posting(request.tenant(), request.id()?).await?.ok_or(Error::NotFound)
 }
 
-/// The posting with its public URL and what it shows.
-pub async fn present<I>(
-    request: &ApiRequest<I>,
-    posting: &model::Posting,
-    content: PublicContent<'_>,
-) -> Posting {
-    Posting::of(posting, content, request.organization().await, request.context.base_url())
+/// The posting of this role with its public URL and what it shows.
+async fn present<I>(request: &ApiRequest<I>, posting: &model::Posting, role: &model::Role) -> Posting {
+    let (organization, base_url) = (request.organization().await, request.context.base_url());
+    Posting::of(posting, role, organization, base_url, request.context.now())
 }
 
 input! {
@@ -159,26 +156,26 @@ pub async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<C
     let (filter, page) = request.listing()?;
     let (store, tenant) = (request.context.store(), request.tenant());
     let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
-    let roles = store.find_followed_roles(tenant, &items).await?;
-    // A posting whose role cannot be read is left out, like the role in the list of roles.
+    let roles = store.find_roles(tenant, items.iter().map(|posting| posting.role_id)).await?;
     let (organization, base_url) = (request.organization().await, request.context.base_url());
-    let shown =
-        |posting: &model::Posting| Some(Posting::of(posting, posting.shown(&roles)?, organization, base_url));
-    let items = items.iter().filter_map(shown).collect();
+    let now = request.context.now();
+    // A posting whose role cannot be read is left out, like the role in the list of roles.
+    let shown = |posting: &model::Posting| {
+        let role = roles.get(&posting.role_id)?;
+        Some(Posting::of(posting, role, organization, base_url, now))
+    };
+    // A posting stays in the list of the published ones for a moment after its role's closing date.
+    let is_asked =
+        |posting: &Posting| filter.published.is_none_or(|published| posting.published == published);
+    let items = items.iter().filter_map(shown).filter(is_asked).collect();
     request.reply(Listed { items, next }, |posting| posting)
 }
 
 /// Returns a job posting. Its `ETag` also changes when the posting follows its role and the role's title or description
-/// changes.
+/// changes, and when the role's `closes_on` is over.
 pub async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
-    let store = request.context.store();
-    let roles = store.find_followed_roles(request.tenant(), std::slice::from_ref(&posting)).await?;
-    let content = posting.shown(&roles).ok_or_else(|| without_role(&posting))?;
-    Reply::resource(&present(&request, &posting, content).await)
-}
-
-fn without_role(posting: &model::Posting) -> Error {
-    StoreError::Unreadable(format!("the job posting {} has no role that can be read", posting.id)).into()
+    let role = find_role(&request, &posting).await?;
+    Reply::resource(&present(&request, &posting, &role).await)
 }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::questions;
 use super::responses::posting::career_portal_url;
 use super::responses::{posting, role};
+use super::{questions, roles};
 use crate::http::{ApiRequest, CreatedTogether, Error, Reply, input};
 use crate::model::{Posting, PostingContent, Role, RoleContent, Slug};
 
@@ -47,7 +47,8 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
         request.confirm(questions::of_quick_post).await?;
     }
     let base = Slug::of_posting(job_posting.shown(&role).title.as_str());
-    let draft = Role::draft(request.context.ids().next(), role, now);
+    let draft = roles::closing(&request, Role::draft(request.context.ids().next(), role, now)).await;
+    let draft = draft.map_err(in_role)?;
     let posting_id = request.context.ids().next();
     request
         .commit_with_slug(&base, |number, organization| {
@@ -55,7 +56,7 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
             let role = draft.clone().link(posting.link(), now);
             let (role, posting) = if publish {
                 let role = role.publish(now)?;
-                let posting = posting.publish(role.status, now)?;
+                let posting = posting.publish(&role, now)?;
                 (role, posting)
             } else {
                 (role, posting)
@@ -64,9 +65,8 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
             transaction.insert_role_and_posting(&role, &posting, &base, number)?;
             let address = request.address("roles", role.id);
             let base_url = request.context.base_url();
-            let content = posting.content.shown(&role.content);
             let posted = Posted {
-                job_posting: posting::Posting::of(&posting, content, organization, base_url),
+                job_posting: posting::Posting::of(&posting, &role, organization, base_url, now),
                 role: role::Role::of(role, organization, base_url),
                 career_portal_url: career_portal_url(base_url, organization),
             };
@@ -78,11 +78,11 @@ pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedToget
 
 /// The same error with the paths that the fields of the role have in the request.
 fn in_role(error: Error) -> Error {
+    let in_role =
+        |messages: Vec<String>| messages.into_iter().map(|message| format!("role.{message}")).collect();
     match error {
-        Error::Duplicate { messages, existing } => {
-            let messages = messages.into_iter().map(|message| format!("role.{message}")).collect();
-            Error::Duplicate { messages, existing }
-        }
+        Error::Duplicate { messages, existing } => Error::Duplicate { messages: in_role(messages), existing },
+        Error::Validation(messages) => Error::Validation(in_role(messages)),
         error => error,
     }
 }

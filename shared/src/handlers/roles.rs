@@ -74,6 +74,7 @@ impl Action {
 /// - `duplicate`: another role has this `external_id`.
 pub async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
     let role = model::Role::draft(request.context.ids().next(), request.input()?, request.context.now());
+    let role = closing(&request, role).await?;
     let mut transaction = request.transaction();
     transaction.insert_role(&role)?;
     let address = request.address("roles", role.id);
@@ -98,10 +99,11 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
     if content == role.content {
         return Reply::resource(&present(&request, before.role).await);
     }
-    if before.shows(&content) {
+    let is_shown = before.shows(&content);
+    let after = closing(&request, role.clone().edit(content, request.context.now())).await?;
+    if is_shown {
         request.confirm(|| questions::of_change(&before)).await?;
     }
-    let after = role.clone().edit(content, request.context.now());
     change(&request, &before, after).await
 }
 
@@ -110,7 +112,7 @@ pub async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the role is not a draft.
+/// - `invalid_transition`: the role is not a draft, or the job posting is to be published after `closes_on`.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
     let before = find_with_posting(&request).await?;
@@ -121,7 +123,7 @@ pub async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Er
     let now = request.context.now();
     let after = Action::Publish.apply(&before.role, now)?;
     let posting = match before.posting.clone() {
-        Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
+        Some(posting) if job_posting => Some(posting.publish(&after, now)?),
         posting => posting,
     };
     request.confirm(|| questions::of_publication(&before, job_posting)).await?;
@@ -176,6 +178,16 @@ pub async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 /// - `invalid_transition`: the role is not closed.
 pub async fn reopen(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, Action::Reopen).await
+}
+
+/// Fixes when a new closing date is over.
+pub(super) async fn closing<I>(request: &ApiRequest<I>, role: model::Role) -> Result<model::Role, Error> {
+    if role.content.closes_on.is_none() || role.closes_at.is_some() {
+        return Ok(role);
+    }
+    let settings = request.context.store().find_organization_settings(request.tenant()).await?;
+    let zone = settings.unwrap_or_default().time_zone;
+    role.closing_in(&zone, request.context.now()).map_err(|_| invalid("closes_on must not be over"))
 }
 
 /// Loads the role with its posting, because a change to the role may show or hide the posting on the career page.

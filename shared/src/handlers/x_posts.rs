@@ -187,7 +187,7 @@ pub async fn compose_texts(
     let posting = store.find_posting(tenant, job_posting_id).await?;
     let posting = posting.ok_or_else(|| invalid("job_posting_id must be the id of a job posting"))?;
     let role = store.find_role(tenant, posting.role_id).await?.ok_or(Error::NotFound)?;
-    if !posting.published {
+    if !posting.published || role.is_over(context.now()) {
         return Err(invalid("job_posting_id must be the id of a published job posting"));
     }
     if role.status != RoleStatus::Open {

@@ -13,11 +13,14 @@ use utoipa::openapi::schema::Schema;
 
 use super::page::Sources;
 use super::{Error, Resource, page};
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::store::{Receipt, StoreError};
 
 /// The characters that are escaped in a query value (RFC 3986, section 2.3).
 pub(super) const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// For how many seconds caches may keep a reply.
+const CACHED: i64 = 30;
 /// The characters that are escaped in a path, which keeps its slashes.
 pub(super) const PATH: &AsciiSet = &QUERY.remove(b'/');
 
@@ -238,8 +241,16 @@ impl<O> Reply<O> {
     /// Lets caches keep the reply for 30 seconds, and revalidate it with its entity tag.
     #[must_use]
     pub fn cached(self) -> Self {
+        self.cached_until([], Timestamp::MIN)
+    }
+
+    /// Like [`Self::cached`], but not beyond the first of these ends of what the reply shows.
+    #[must_use]
+    pub fn cached_until(self, ends: impl IntoIterator<Item = Timestamp>, now: Timestamp) -> Self {
+        let left = ends.into_iter().map(|end| end.duration_since(now).as_secs()).min();
+        let seconds = left.unwrap_or(CACHED).clamp(0, CACHED);
         let tag = etag(&self.body);
-        self.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag)
+        self.with("cache-control", format!("public, max-age={seconds}")).with("etag", tag)
     }
 
     /// The same body as a file with this name, for browsers.

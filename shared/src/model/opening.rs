@@ -1,5 +1,6 @@
 //! Openings: published postings of open roles, as the career pages list them.
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::role::{Department, EmploymentType, RemotePolicy, RoleContent, Title};
@@ -19,7 +20,7 @@ pub enum Visibility {
 }
 
 /// An entry in the career page's list. Every write to the role or the posting updates it. It exists only while the
-/// posting is open.
+/// posting is open, and after the closing date until a task has removed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The posting.
@@ -42,6 +43,12 @@ pub struct Opening {
     /// What the role pays.
     #[serde(rename = "salary")]
     pub pay: Pay,
+    /// The last day on which the posting is public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes_on: Option<Date>,
+    /// When that day is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes_at: Option<Timestamp>,
     /// When the posting became public.
     pub since: Timestamp,
     /// When anything on the posting's page last changed.
@@ -111,9 +118,16 @@ impl Opening {
             remote_policy: content.remote_policy(),
             employment_type: content.employment_type,
             pay: content.pay,
+            closes_on: content.closes_on,
+            closes_at: role.closes_at,
             since: Self::since(role, posting),
             updated_at: role.updated_at.max(posting.updated_at),
         })
+    }
+
+    /// Whether the closing date is over, so that the posting is not public any more.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.closes_at.is_some_and(|closes_at| closes_at <= now)
     }
 
     /// When a visible posting became public: the later of its own publication and its role's.
@@ -138,7 +152,7 @@ mod tests {
         let content = PostingContent { title: None, public_description: None, requirements: None };
         let offline =
             Posting::draft(Id::new(2).unwrap(), &draft, Slug::of("Engineer", "job"), content, at(2));
-        let published = offline.clone().publish(draft.status, at(3)).unwrap();
+        let published = offline.clone().publish(&draft, at(3)).unwrap();
         let open = draft.clone().publish(at(9)).unwrap();
         let paused = open.clone().pause(at(10)).unwrap();
         let resumed = paused.clone().resume(at(11)).unwrap();
@@ -155,7 +169,7 @@ mod tests {
         }
         let listed = Opening::of(&resumed, &published).unwrap();
         assert_eq!((listed.since, listed.updated_at), (at(9), at(11)), "a pause does not change `since`");
-        let again = published.unpublish(at(20)).publish(resumed.status, at(30)).unwrap();
+        let again = published.unpublish(at(20)).publish(&resumed, at(30)).unwrap();
         assert_eq!(Opening::of(&resumed, &again).unwrap().since, at(30));
     }
 }

@@ -1,7 +1,5 @@
 //! Job postings: the public pages of roles on the career site.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
@@ -45,11 +43,6 @@ impl PostingContent {
         .into_iter()
     }
 
-    /// Whether any part of the content follows the role.
-    pub const fn follows_role(&self) -> bool {
-        self.title.is_none() || self.public_description.is_none()
-    }
-
     /// The content as shown. `role` is the content of the posting's role.
     pub fn shown<'c>(&'c self, role: &'c RoleContent) -> PublicContent<'c> {
         PublicContent {
@@ -57,16 +50,6 @@ impl PostingContent {
             description: self.public_description.as_ref().or(role.description.as_ref()),
             requirements: self.requirements.as_ref(),
         }
-    }
-
-    /// The content as shown; `None` if any part of it follows the role.
-    fn own(&self) -> Option<PublicContent<'_>> {
-        let (title, description) = (self.title.as_ref()?, self.public_description.as_ref()?);
-        Some(PublicContent {
-            title,
-            description: Some(description),
-            requirements: self.requirements.as_ref(),
-        })
     }
 }
 
@@ -94,10 +77,16 @@ pub struct Posting {
     pub version: u64,
 }
 
-/// The posting of a closed role cannot be published.
+/// Why a posting cannot be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("published cannot become true while the role is closed")]
-pub struct PublishError;
+pub enum PublishError {
+    /// Its role is closed.
+    #[error("published cannot become true while the role is closed")]
+    Closed,
+    /// The closing date of its role is over.
+    #[error("published cannot become true after the role's closes_on; change or clear closes_on first")]
+    Over,
+}
 
 impl Posting {
     /// A new, unpublished posting of `role`.
@@ -115,23 +104,16 @@ impl Posting {
         }
     }
 
-    /// The content as shown; `None` if it follows a role that is not in `roles`.
-    pub fn shown<'c>(&'c self, roles: &'c HashMap<Id, Role>) -> Option<PublicContent<'c>> {
-        match roles.get(&self.role_id) {
-            Some(role) => Some(self.content.shown(&role.content)),
-            None => self.content.own(),
-        }
-    }
-
     /// The reference to the posting that its role stores.
     pub fn link(&self) -> PostingLink {
         PostingLink { id: self.id, slug: self.slug.clone() }
     }
 
-    /// Publishes the posting. Changes nothing if it is already published.
-    pub fn publish(self, role: RoleStatus, now: Timestamp) -> Result<Self, PublishError> {
-        match (role, self.published) {
-            (RoleStatus::Closed, _) => Err(PublishError),
+    /// Publishes the posting of this role. Changes nothing if it is already published.
+    pub fn publish(self, role: &Role, now: Timestamp) -> Result<Self, PublishError> {
+        match (role.status, self.published) {
+            (RoleStatus::Closed, _) => Err(PublishError::Closed),
+            _ if role.is_over(now) => Err(PublishError::Over),
             (_, true) => Ok(self),
             (_, false) => Ok(Self { published: true, published_at: Some(now), ..self.changed(now) }),
         }
@@ -157,6 +139,7 @@ impl Posting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Text;
 
     const NOTHING: PostingContent =
         PostingContent { title: None, public_description: None, requirements: None };
@@ -178,22 +161,17 @@ mod tests {
     fn what_a_posting_lacks_follows_its_role() {
         let own_title = || Title::parse("Builder").unwrap();
         let own_description = || LongText::parse("Public").unwrap();
-        let roles = HashMap::from([(role().id, role())]);
         for (title, public_description, shown) in [
             (None, None, ("Engineer", "Of the role")),
             (own_title(), None, ("Builder", "Of the role")),
             (None, own_description(), ("Engineer", "Public")),
             (own_title(), own_description(), ("Builder", "Public")),
         ] {
-            let posting = posting(PostingContent { title, public_description, requirements: None });
-            let of = |content: PublicContent<'_>| {
-                let description = content.description.map(|text| text.as_str().to_owned());
-                (content.title.as_str().to_owned(), description.unwrap_or_default())
-            };
-            let expected = (shown.0.to_owned(), shown.1.to_owned());
-            assert_eq!(posting.shown(&roles).map(of).as_ref(), Some(&expected));
-            let without_role = posting.shown(&HashMap::new()).map(of);
-            assert_eq!(without_role, (!posting.content.follows_role()).then_some(expected));
+            let content = PostingContent { title, public_description, requirements: None };
+            let role = role();
+            let content = content.shown(&role.content);
+            let description = content.description.map(Text::as_str);
+            assert_eq!((content.title.as_str(), description), (shown.0, Some(shown.1)));
         }
     }
 
@@ -201,14 +179,15 @@ mod tests {
     fn publishing_is_idempotent_and_fails_for_a_closed_role() {
         let posting = posting(NOTHING);
         for status in RoleStatus::ALL {
-            let published = posting.clone().publish(status, Timestamp::MAX);
+            let role = Role { status, ..role() };
+            let published = posting.clone().publish(&role, Timestamp::MAX);
             if status == RoleStatus::Closed {
-                assert_eq!(published, Err(PublishError));
+                assert_eq!(published, Err(PublishError::Closed));
                 continue;
             }
             let live = published.unwrap();
             assert_eq!((live.published, live.version), (true, 2));
-            assert_eq!(live.clone().publish(status, Timestamp::MAX), Ok(live.clone()));
+            assert_eq!(live.clone().publish(&role, Timestamp::MAX), Ok(live.clone()));
             let offline = live.unpublish(Timestamp::MAX);
             assert_eq!((offline.published, offline.version), (false, 3));
             assert_eq!(offline.clone().unpublish(Timestamp::MAX), offline);

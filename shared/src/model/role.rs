@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use jiff::ToSpan;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{ExternalId, Lines, Pay, Places, Slug, Text};
+use super::{ExternalId, Lines, Pay, Places, Slug, Text, TimeZoneName};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -114,6 +116,9 @@ pub struct RoleContent {
     /// What the role pays.
     #[serde(rename = "salary")]
     pub pay: Pay,
+    /// The last day on which the role's posting is public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes_on: Option<Date>,
     /// The identifier in another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<ExternalId>,
@@ -130,6 +135,7 @@ impl RoleContent {
             remote_policy: None,
             employment_type: None,
             pay: Pay::default(),
+            closes_on: None,
             external_id: None,
         }
     }
@@ -144,6 +150,7 @@ impl RoleContent {
             remote_policy: _,
             employment_type,
             pay,
+            closes_on,
             external_id,
         } = self;
         let other_pay = other.pay;
@@ -160,6 +167,7 @@ impl RoleContent {
             ("salary_max", pay.salary_max() != other_pay.salary_max()),
             ("salary_currency", pay.salary_currency() != other_pay.salary_currency()),
             ("pay", pay.shown() != other_pay.shown()),
+            ("closes_on", *closes_on != other.closes_on),
             ("external_id", *external_id != other.external_id),
         ]
         .into_iter()
@@ -186,6 +194,10 @@ pub struct PostingLink {
     pub slug: Slug,
 }
 
+/// The closing date is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlreadyOver;
+
 /// An open position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {
@@ -196,6 +208,10 @@ pub struct Role {
     /// The content.
     #[serde(flatten)]
     pub content: RoleContent,
+    /// When the role's posting stops being public: at the end of the day `closes_on`, in the time zone of the organization when
+    /// the day was set. Roles with a day are stored only with the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes_at: Option<Timestamp>,
     /// The role's posting, once it has one.
     pub posting: Option<PostingLink>,
     /// When the status last changed from draft to open.
@@ -217,6 +233,7 @@ impl Role {
             id,
             status: RoleStatus::Draft,
             content,
+            closes_at: None,
             posting: None,
             opened_at: None,
             closed_version: None,
@@ -254,10 +271,25 @@ impl Role {
         Self { status: RoleStatus::Closed, closed_version: Some(role.version), ..role }
     }
 
-    /// Replaces the content.
+    /// Replaces the content. Another closing date needs [`Self::closing_in`] afterwards.
     #[must_use]
     pub fn edit(self, content: RoleContent, now: Timestamp) -> Self {
-        Self { content, ..self.changed(now) }
+        let closes_at = self.closes_at.filter(|_| content.closes_on == self.content.closes_on);
+        Self { content, closes_at, ..self.changed(now) }
+    }
+
+    /// Fixes when a new closing date is over, for an organization in this time zone.
+    pub fn closing_in(self, zone: &TimeZoneName, now: Timestamp) -> Result<Self, AlreadyOver> {
+        let Some(day) = self.content.closes_on.filter(|_| self.closes_at.is_none()) else { return Ok(self) };
+        // A day may begin later than at midnight, or be left out by its zone.
+        let next = day.checked_add(1.day()).and_then(|next| next.to_zoned(zone.zone()));
+        let closes_at = next.map_or(Timestamp::MAX, |next| next.timestamp().into());
+        if closes_at > now { Ok(Self { closes_at: Some(closes_at), ..self }) } else { Err(AlreadyOver) }
+    }
+
+    /// Whether the closing date is over, so that the role's posting is not public, whatever is stored of it.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.closes_at.is_some_and(|closes_at| closes_at <= now)
     }
 
     /// Adds the reference to the role's posting.

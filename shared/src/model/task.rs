@@ -17,6 +17,8 @@ string_enum! {
         Erasure = "erasure",
         /// Erase the people whose retention period is over.
         Retention = "retention",
+        /// Unpublish the posting of a role whose closing date is over.
+        Closing = "closing",
         /// Revoke an API key that another one replaces.
         KeyEnd = "key_end",
     }

@@ -118,17 +118,26 @@ impl Store {
         Ok(pairs)
     }
 
-    /// A page of the tenant's openings, latest first.
-    pub async fn list_openings(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Opening>, StoreError> {
-        self.read_page(&keys::openings(tenant), page).await
+    /// A page of the tenant's openings, latest first, without those whose closing date is over.
+    pub async fn list_openings(
+        &self,
+        tenant: Tenant,
+        page: &Paging,
+        now: Timestamp,
+    ) -> Result<Listed<Opening>, StoreError> {
+        let mut listed: Listed<Opening> = self.read_page(&keys::openings(tenant), page).await?;
+        // A task removes them soon.
+        listed.items.retain(|opening| !opening.is_over(now));
+        Ok(listed)
     }
 
-    /// The openings that match, latest first. `next` is the position where the search continues, or `None` if all
+    /// The openings that match, latest first, without those whose closing date is over. `next` is the position where the search continues, or `None` if all
     /// openings were read.
     pub async fn search_openings(
         &self,
         tenant: Tenant,
         search: Search,
+        now: Timestamp,
         matches: impl Fn(&Opening) -> bool,
     ) -> Result<Listed<Opening>, StoreError> {
         let Search { mut before, limit, megabytes } = search;
@@ -138,7 +147,7 @@ impl Store {
                 self.query(&keys::openings(tenant), u32::MAX, Range::Before(before.as_deref())).await?;
             for opening in read {
                 let Some(opening) = item::read_listed::<Opening>(opening) else { continue };
-                if !matches(&opening) {
+                if opening.is_over(now) || !matches(&opening) {
                     continue;
                 }
                 if items.len() == limit {

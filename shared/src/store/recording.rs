@@ -144,8 +144,11 @@ pub(super) fn new_role(role: &Role) -> Recorded {
 
 pub(super) fn role_changes(before: &Role, after: &Role) -> Vec<Recorded> {
     let of = |kind| Recorded::versioned(kind, SubjectType::Role, after.id, after.version);
-    let link = ("job_posting_id", before.posting != after.posting);
-    let fields = names(before.content.differences(&after.content).chain([link]));
+    let others = [
+        ("closes_at", before.closes_at != after.closes_at),
+        ("job_posting_id", before.posting != after.posting),
+    ];
+    let fields = names(before.content.differences(&after.content).chain(others));
     let posting = after.posting.as_ref().filter(|posting| before.posting.as_ref() != Some(*posting));
     let data = EventData::new().with_some("job_posting_id", posting.map(|posting| posting.id));
     let updated = (!fields.is_empty()).then(|| of(EventType::RoleUpdated).changing(fields).with(data));

@@ -29,6 +29,7 @@ impl Transaction {
         self.insert(role_item(self.tenant, role)?);
         self.record([recording::new_role(role)]);
         self.claim_external_id(None, role)?;
+        self.put_closing_task(None, role)?;
         let mut stats = item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?;
         stats.extend(Kept::of(role).attributes()?);
         self.insert(stats);
@@ -80,6 +81,7 @@ impl Transaction {
             self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
             self.record(recording::role_changes(&before.role, &after.role));
             self.claim_external_id(Some(&before.role), &after.role)?;
+            self.put_closing_task(Some(&before.role), &after.role)?;
             self.follow_role(before, &after.role)?;
         }
         match (&before.posting, &after.posting) {
@@ -89,6 +91,15 @@ impl Transaction {
             _ => return Err(StoreError::Internal("a replacement cannot add or remove a posting".to_owned())),
         }
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
+    }
+
+    /// Adds the task that unpublishes the role's posting, if the closing date is a new one. The task of an earlier date finds that
+    /// it is not the role's any more.
+    fn put_closing_task(&mut self, before: Option<&Role>, after: &Role) -> Result<(), StoreError> {
+        match after.closes_at.filter(|_| before.is_none_or(|before| before.closes_at != after.closes_at)) {
+            Some(due) => self.put(Task::new(self.tenant, TaskKind::Closing, after.id, due).item()?),
+            None => Ok(()),
+        }
     }
 
     /// Claims a role's external id, and gives back the one that it had.
@@ -235,6 +246,9 @@ pub(super) fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
 }
 
 fn role_item(tenant: Tenant, role: &Role) -> Result<Item, StoreError> {
+    if role.content.closes_on.is_some() != role.closes_at.is_some() {
+        return Err(StoreError::Internal("the time of a role's closing date is not fixed".to_owned()));
+    }
     item::write(role, keys::role(tenant, role.id), Some(keys::role_filter(tenant, role.status)))
 }
 
@@ -332,16 +346,6 @@ impl Store {
             }
         }
         Ok(roles)
-    }
-
-    /// The roles that these postings follow, by the role's identifier.
-    pub async fn find_followed_roles(
-        &self,
-        tenant: Tenant,
-        postings: &[Posting],
-    ) -> Result<HashMap<Id, Role>, StoreError> {
-        let following = postings.iter().filter(|posting| posting.content.follows_role());
-        self.find_roles(tenant, following.map(|posting| posting.role_id)).await
     }
 
     /// A page of the tenant's roles, newest first: all, or those in one status.

@@ -32,6 +32,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("salary_max", "A year"),
     ("salary_currency", "ISO code; USD by default"),
     ("pay", "min; max; currency; period, such as 18.50; ; EUR; hour"),
+    ("closes_on", "The last day to apply"),
     ("external_id", "The id in another system"),
     ("clear", "Fields to empty. An argument that is null or blank changes nothing"),
 ];

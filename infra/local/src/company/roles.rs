@@ -2,8 +2,8 @@
 
 use shared::clock::Timestamp;
 use shared::model::{
-    EmploymentType, Lines, Pay, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent, Salary,
-    Slug,
+    Day, EmploymentType, Lines, Pay, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent,
+    Salary, Slug, TimeZoneName,
 };
 use shared::store::Transaction;
 
@@ -22,6 +22,8 @@ pub(super) struct RolePlan {
     /// The number of days before the start when the role was opened, or created if it is a draft.
     opened: i64,
     fate: Fate,
+    /// The number of days after the start until the last day to apply.
+    closes_in: Option<i64>,
     /// The number of people who apply for this role first.
     pub(super) applicants: u64,
     /// The number of people who may be hired.
@@ -78,7 +80,11 @@ impl RolePlan {
         let opened_at = days(company.now, self.opened);
         let created_at = hours(opened_at, -26);
         let mut ids = company.ids_at(created_at);
-        let draft = Role::draft(ids.next(), self.content()?, created_at);
+        let mut content = self.content()?;
+        content.closes_on = self.closes_in.map(|ahead| Day::of(days(company.now, -ahead)).date());
+        let draft = Role::draft(ids.next(), content, created_at);
+        let draft =
+            draft.closing_in(&TimeZoneName::UTC, created_at).map_err(|_| "the role closes in the past")?;
         if matches!(self.fate, Fate::Draft) {
             return Ok(PlannedRole { plan: self, open: draft.clone(), role: draft, posting: None });
         }
@@ -86,7 +92,7 @@ impl RolePlan {
         let posting =
             Posting::draft(ids.next(), &draft, self.slug(), self.posting_content()?, hours(opened_at, -25));
         let open = draft.link(posting.link(), posting.created_at).publish(opened_at)?;
-        let posting = posting.publish(open.status, opened_at)?;
+        let posting = posting.publish(&open, opened_at)?;
         let role = match self.fate {
             Fate::Draft | Fate::Open => open.clone(),
             Fate::Paused(ago) => open.clone().pause(days(company.now, ago))?,
@@ -156,6 +162,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 55,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 20,
         hires: 1,
         about: "You will lead the design of the services that plan two million deliveries a day.",
@@ -181,6 +188,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 49,
         fate: Fate::Open,
+        closes_in: Some(30),
         applicants: 24,
         hires: 2,
         about: "Dispatchers look at our map for eight hours a day. You will make it fast and calm.",
@@ -206,6 +214,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 42,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 12,
         hires: 1,
         about: "When the planner stops, 9,000 riders stop. You will see to it that it does not.",
@@ -231,6 +240,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 46,
         fate: Fate::Paused(9),
+        closes_in: None,
         applicants: 9,
         hires: 0,
         about: "You will lead the eight people who build our routing engine.",
@@ -256,6 +266,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "GBP",
         opened: 35,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 16,
         hires: 0,
         about: "You will predict how long a delivery takes: the stairs, the bell, the traffic.",
@@ -281,6 +292,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "USD",
         opened: 39,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 14,
         hires: 1,
         about: "You will decide what 300 retailers see when they ask where their parcels are.",
@@ -306,6 +318,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 27,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 9,
         hires: 0,
         about: "Riders use our app with gloves, in the rain, while someone honks. You will find out what they need.",
@@ -331,6 +344,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 57,
         fate: Fate::Closed(12),
+        closes_in: None,
         applicants: 13,
         hires: 1,
         about: "Our bikes carry our name through 40 cities. You will make them worth looking at.",
@@ -356,6 +370,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "USD",
         opened: 32,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 15,
         hires: 2,
         about: "You will show retailers on the East Coast that a cargo bike beats a truck.",
@@ -381,6 +396,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "USD",
         opened: 20,
         fate: Fate::Open,
+        closes_in: None,
         applicants: 12,
         hires: 0,
         about: "You will help 40 retailers to get the best out of Acme, and tell us what stops them.",
@@ -406,6 +422,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 53,
         fate: Fate::Closed(20),
+        closes_in: None,
         applicants: 6,
         hires: 0,
         about: "You will run the house in which 70 of us work.",
@@ -431,6 +448,7 @@ pub(super) const ROLES: [RolePlan; 12] = [
         currency: "EUR",
         opened: 3,
         fate: Fate::Draft,
+        closes_in: None,
         applicants: 0,
         hires: 0,
         about: "You will tell the stories of our riders.",

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::http::input;
 use crate::id::Id;
-use crate::model::{self, LogoHash, LongText, Organization, PostingContent, PublicContent, Slug, Title};
+use crate::model::{self, LogoHash, LongText, Organization, PostingContent, Role, Slug, Title};
 
 /// A job posting: the public page of a role on the career site.
 #[derive(Debug, Serialize, ToSchema)]
@@ -19,7 +19,7 @@ pub struct Posting {
     pub title: Title,
     /// The URL-safe form of the title when the posting was created. It never changes.
     pub slug: Slug,
-    /// Whether the posting is published on the career page.
+    /// Whether the posting is published on the career page. It is `false` from the role's `closes_at` on.
     pub published: bool,
     /// The posting's URL on the career page.
     #[schema(format = "uri")]
@@ -38,19 +38,21 @@ pub struct Posting {
 }
 
 impl Posting {
-    /// The API form of a posting of `organization` that shows `content`.
+    /// The API form of a posting of this role and `organization`.
     pub fn of(
         posting: &model::Posting,
-        content: PublicContent<'_>,
+        role: &Role,
         organization: &Organization,
         base_url: &str,
+        now: Timestamp,
     ) -> Self {
+        let content = posting.content.shown(&role.content);
         Self {
             id: posting.id,
             role_id: posting.role_id,
             title: content.title.clone(),
             slug: posting.slug.clone(),
-            published: posting.published,
+            published: posting.published && !role.is_over(now),
             public_url: public_url(base_url, organization, &posting.slug),
             public_description: content.description.cloned(),
             requirements: content.requirements.cloned(),

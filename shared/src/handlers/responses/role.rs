@@ -1,5 +1,6 @@
 //! Roles in the API.
 
+use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -109,6 +110,12 @@ pub struct Role {
     /// What the role pays, for any period; `null` if no amount is known. `salary_min`, `salary_max` and `salary_currency` are the
     /// same for a year, and `null` for other periods. A request may have either.
     pub pay: Option<Pay>,
+    /// The last day on which the role's job posting is published: `2026-12-31`. It must not be over. The role stays open after it,
+    /// and takes applications by the API.
+    pub closes_on: Option<Date>,
+    /// When the day `closes_on` ends, in the time zone that the organization had when the day was set. From then on, the job
+    /// posting is not `published`.
+    pub closes_at: Option<Timestamp>,
     /// The identifier in another system. No two roles of an organization have the same.
     pub external_id: Option<ExternalId>,
     /// The role's job posting, if it has one.
@@ -134,6 +141,7 @@ impl Role {
             remote_policy: _,
             employment_type,
             pay,
+            closes_on,
             external_id,
         } = role.content;
         Self {
@@ -151,6 +159,8 @@ impl Role {
             salary_max: pay.salary_max(),
             salary_currency: pay.salary_currency(),
             pay: Pay::of(pay),
+            closes_on,
+            closes_at: role.closes_at,
             external_id,
             job_posting_id: role.posting.as_ref().map(|posting| posting.id),
             job_posting_url: role.posting.map(|posting| public_url(base_url, organization, &posting.slug)),
@@ -170,6 +180,7 @@ input! {
         remote_policy: optional,
         employment_type: optional,
         pay: part,
+        closes_on: optional,
         external_id: optional,
     }
 }
@@ -245,6 +256,7 @@ input! {
         remote_policy: change RemotePolicy,
         employment_type: change EmploymentType,
         pay: part PayPatch,
+        closes_on: change Date,
         external_id: change ExternalId,
     }
 }
@@ -368,6 +380,7 @@ impl RolePatch {
             remote_policy: policy,
             employment_type: self.employment_type.apply(current.employment_type),
             pay,
+            closes_on: self.closes_on.apply(current.closes_on),
             external_id: self.external_id.apply(current.external_id),
         })
     }
