@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use shared::model::{MemberRole, Mode, OrganizationSettings, TimeZoneName};
+use shared::model::{MemberRole, Mode, OrganizationSettings};
 use tests::browser::{Browser, Form, input};
 use tests::dashboard::{add_member, escaped, owner};
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
@@ -139,7 +139,7 @@ async fn only_owners_change_the_settings() {
     let grace = add_member(&api, ACME, "Grace", MemberRole::Member).await;
     let browser = Browser::with_session(&api, ACME, &grace).await;
     let page = browser.get(PATH).await.expect(200);
-    assert_eq!(page.text.matches("<dd>Not given</dd>").count(), 2);
+    assert_eq!(page.text.matches("<dd>Not given</dd>").count(), 3);
     let values = ["DE", "Europe/Berlin", "jobs@acme.example"];
     api.change_settings(tenant(ACME, Mode::Live), values).await;
     let page = browser.get(PATH).await.expect(200);
@@ -207,8 +207,9 @@ async fn one_of_two_changes_at_the_same_time_is_refused() {
         let store = api.environment.store.clone();
         // Another change is committed after this one has read the settings.
         api.dynamodb.run_before("TransactWriteItems", async move {
-            let change =
-                |before: &OrganizationSettings| before.change(country.parse().ok(), TimeZoneName::UTC, None);
+            let change = |before: &OrganizationSettings| {
+                before.change(OrganizationSettings { country: country.parse().ok(), ..before.clone() })
+            };
             store.change_organization_settings(acme, change).await.unwrap();
         });
         let form = filled_in(&page, fields("DE", "Europe/Berlin", ""));

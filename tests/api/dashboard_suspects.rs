@@ -36,6 +36,7 @@ async fn write_suspects(api: &TestApi, job: &Job, numbers: std::ops::Range<u64>,
                 network: network.to_owned(),
                 signs: vec![SuspectSign::Trap],
                 content: ApplicationForm {
+                    source: None,
                     name: Name::parse("Robot").unwrap().unwrap(),
                     email: format!("robot{number}@example.net").parse().unwrap(),
                     phone: None,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::model::{MemberRole, Mode};
-use tests::browser::{Browser, Form};
+use tests::browser::{Browser, Form, input};
 use tests::dashboard::{add_member, owner};
 use tests::{ACME, GLOBEX, Response, TestApi};
 
@@ -621,5 +621,45 @@ async fn the_overview_warns_when_the_quota_is_nearly_used_up() {
         let page = grace.get("/dashboard").await.expect(200);
         assert_eq!(page.text.contains("of today's requests are used"), warning.is_some(), "{}", page.text);
         assert!(warning.is_none_or(|warning| page.text.contains(warning)), "{}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn the_copy_of_a_role_has_all_but_what_only_one_role_can_have() {
+    let api = TestApi::new().await;
+    let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let body = json!({
+        "role": {
+            "title": "Cook", "department": "Kitchen", "description": "Soup", "external_id": "R-7", "closes_on": "2026-12-31",
+            "locations": [{ "city": "Oslo", "country": "NO" }, { "country": "DE" }], "employment_type": "contract",
+            "pay": { "min": "18.50", "currency": "EUR", "period": "hour" }, "remote_policy": "hybrid",
+        },
+        "job_posting": { "public_description": "Soup & bread", "requirements": "Knives" },
+    });
+    let posted = api.post("/api/v1/quick_post", body).await.expect(201);
+    let role = posted.number("/role/id");
+    let page = ada.get(&format!("/dashboard/roles/{role}")).await.expect(200);
+    let path = format!("/dashboard/quick-post?copy={role}");
+    assert!(page.text.contains(&format!("href=\"{path}\"")), "{}", page.text);
+    let form = ada.get(&path).await.expect(200);
+    let value = |name: &str| input(&form, &format!("role.{name}"));
+    let values = ["title", "department", "pay.min", "pay.currency", "external_id", "closes_on"].map(value);
+    assert_eq!(values, ["Cook", "Kitchen", "18.50", "EUR", "", ""]);
+    for text in [
+        ">\nOslo; ; ; Norway\n; ; ; Germany</textarea>",
+        ">\nSoup &amp; bread</textarea>",
+        ">\nKnives</textarea>",
+    ] {
+        assert!(form.text.replace("&#38;", "&amp;").contains(text), "{text} in {}", form.text);
+    }
+    for choice in ["contract", "hybrid", "hour"] {
+        assert!(form.text.contains(&format!("<option value=\"{choice}\" selected>")), "{choice}");
+    }
+    // Nothing is copied before the form is sent.
+    assert_eq!(api.get("/api/v1/roles").await.expect(200).body["data"].as_array().unwrap().len(), 1);
+    let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
+    grace.get(&path).await.expect(404);
+    for wrong in ["0", "x", "17"] {
+        ada.get(&format!("/dashboard/quick-post?copy={wrong}")).await.expect(404);
     }
 }

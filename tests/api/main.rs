@@ -82,6 +82,7 @@ mod growth;
 mod guide;
 mod idempotency;
 mod imports;
+mod job_boards;
 mod job_postings;
 mod mcp_arguments;
 mod mcp_clients;

@@ -293,6 +293,10 @@ async fn documents(api: &TestApi) -> Exchanges {
         ("GET /careers/{org}/jobs.json", "nobody"),
         ("GET /careers/{org}/sitemap.xml", "acme"),
         ("GET /careers/{org}/sitemap.xml", "nobody"),
+        ("GET /careers/{org}/feeds/indeed.xml", "acme"),
+        ("GET /careers/{org}/feeds/indeed.xml", "nobody"),
+        ("GET /careers/{org}/feeds/linkedin.xml", "acme"),
+        ("GET /careers/{org}/feeds/linkedin.xml", "nobody"),
         (DOCUMENT, ""),
     ] {
         let path = key.trim_start_matches("GET ").replace("{org}", organization);

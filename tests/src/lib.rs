@@ -372,7 +372,8 @@ impl TestApi {
     pub async fn change_settings(&self, tenant: Tenant, [country, time_zone, email]: [&str; 3]) {
         let change = |before: &OrganizationSettings| {
             let zone = time_zone.parse().expect("a time zone");
-            before.change(country.parse().ok(), zone, email.parse().ok())
+            let (country, contact_email) = (country.parse().ok(), email.parse().ok());
+            before.change(OrganizationSettings { country, time_zone: zone, contact_email, ..before.clone() })
         };
         self.store().change_organization_settings(tenant, change).await.expect("settings");
     }

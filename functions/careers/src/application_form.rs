@@ -3,8 +3,8 @@
 use shared::http::Parameters;
 use shared::http::page::Problem;
 use shared::model::{
-    ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes, Phone, SubmittedConsent,
-    TypedPhone, WebAddress, non_blank,
+    ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes, OrganizationSettings,
+    Phone, SubmittedConsent, TypedPhone, WebAddress, non_blank,
 };
 use shared::services::resumes::FileError;
 
@@ -14,6 +14,8 @@ use crate::pages::{ConsentBox, FILE_TOO_LARGE};
 const CHOOSE_AGAIN: &str = "Choose your resume again.";
 /// The field of the resume file.
 const FILE: &str = "resume_file";
+/// The field, and the parameter of links, with the source.
+pub(crate) const SOURCE: &str = "source";
 /// The field of the required consent.
 const CONSENT: &str = "consent";
 /// The consents that the form asks for: purpose, field and wording. A consent is stored with its wording, so the wording
@@ -63,12 +65,13 @@ pub(crate) fn refused_file(error: FileError) -> Problem {
 
 /// Parses a submitted form, or returns every problem with it. Of a form that `is_cut` the end is missing. `file` says whether
 /// a file was sent with it, and `lost` that it refers to a file that is no longer kept. A phone number without a country
-/// code is one of `country`.
+/// code is one of `country`. A source that is not one of the `settings` is ignored.
 pub(crate) fn parse(
     form: &Parameters,
     is_cut: bool,
     file: Result<bool, FileError>,
     lost: bool,
+    settings: &OrganizationSettings,
     country: Option<Country>,
 ) -> Result<ApplicationForm, Vec<Problem>> {
     let mut problems = Vec::new();
@@ -125,7 +128,8 @@ pub(crate) fn parse(
     }
     match (name, email) {
         (Some(name), Some(email)) if problems.is_empty() => {
-            Ok(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents })
+            let source = settings.link_source(form.get(SOURCE)).cloned();
+            Ok(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents, source })
         }
         _ => Err(problems),
     }

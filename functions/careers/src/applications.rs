@@ -57,7 +57,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         EarlierFile::Kept(kept) => (Some(kept), false),
     };
     let is_sent = file.as_ref().map(Option::is_some).map_err(|error| *error);
-    let parsed = application_form::parse(&form, is_cut, is_sent, is_lost, job.country());
+    let parsed = application_form::parse(&form, is_cut, is_sent, is_lost, &job.settings, job.country());
     let content = match parsed {
         Ok(content) => content,
         Err(problems) => {

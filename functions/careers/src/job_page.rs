@@ -6,10 +6,10 @@ use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
     CandidateRecord, Country, Day, Email, EmploymentType, Mode, Opening, OrganizationSettings, Posting,
-    PublicContent, RemotePolicy, Role, Slug, Text, Visibility,
+    PublicContent, RemotePolicy, Role, Slug, Source, Text, Visibility,
 };
 
-use crate::application_form::consent_boxes;
+use crate::application_form::{SOURCE, consent_boxes};
 use crate::assets::script_version;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
@@ -144,6 +144,7 @@ impl PostedJob {
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
                     opened: typed.get(OPENED),
+                    source: self.settings.link_source(typed.get(SOURCE)).map(Source::as_str),
                     consents: consent_boxes(typed),
                     contact: self.settings.contact_email.as_ref(),
                     problems,
@@ -200,9 +201,9 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
         Ok(job) => job,
         Err(reply) => return Ok(reply.cached()),
     };
-    let form = [(OPENED.to_owned(), page_time::now(context, job.site.career.tenant(), job.posting.id))]
-        .into_iter()
-        .collect();
+    let opened = page_time::now(context, job.site.career.tenant(), job.posting.id);
+    let source = context.query().get(SOURCE).to_owned();
+    let form = [(OPENED.to_owned(), opened), (SOURCE.to_owned(), source)].into_iter().collect();
     let end = job.role.closes_at.filter(|_| !job.is_over);
     Ok(job.page(context, &form, None, Vec::new())?.cached_until(end, context.now()))
 }

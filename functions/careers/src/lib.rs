@@ -11,6 +11,7 @@ mod feed_formats;
 mod feed_handlers;
 mod form_file;
 mod formatting;
+mod job_boards;
 mod job_page;
 mod json_ld;
 mod kept_file;
@@ -38,6 +39,8 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::open("GET /robots.txt", access, format, robots::show_robots),
         R::open("GET /careers/{org}/jobs.json", access, format, feed_handlers::list_jobs),
         R::open("GET /careers/{org}/sitemap.xml", access, format, feed_handlers::show_sitemap),
+        R::open("GET /careers/{org}/feeds/indeed.xml", access, format, job_boards::show_indeed),
+        R::open("GET /careers/{org}/feeds/linkedin.xml", access, format, job_boards::show_linkedin),
     ]
 }
 

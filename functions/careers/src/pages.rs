@@ -216,6 +216,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) note: &'p str,
     /// The time of the page, signed.
     pub(crate) opened: &'p str,
+    /// The source that the link to the page named, if the organization lists it.
+    pub(crate) source: Option<&'p str>,
     /// The consents that the form asks for.
     pub(crate) consents: Vec<ConsentBox>,
     /// The address for questions about the candidate's data.

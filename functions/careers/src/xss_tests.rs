@@ -127,6 +127,7 @@ fn contact(text: &str) -> Email {
 
 fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -> Applications<'p> {
     Applications::Open(Box::new(ApplicationForm {
+        source: None,
         action: path(text),
         name: text,
         email: text,

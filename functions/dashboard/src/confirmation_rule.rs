@@ -38,7 +38,8 @@ async fn save(request: &MemberRequest, before: &OrganizationSettings) -> Result<
     let Values { apps_use_page, keys_use_page } = request.input()?;
     let rule = ConfirmationRule { apps_may_ask: !apps_use_page, keys_use_page };
     // A form that is sent twice changes nothing the second time.
-    let Some(after) = before.with_confirmations(rule) else { return Ok(()) };
+    let values = OrganizationSettings { confirmations: rule, ..before.clone() };
+    let Some(after) = before.change(values) else { return Ok(()) };
     if request.page.form().non_empty("seen").is_some_and(|seen| seen != before.version.to_string()) {
         return Err(Error::PreconditionFailed);
     }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply, input};
-use shared::model::{Country, Email, MemberRole, OrganizationSettings, TimeZoneName};
+use shared::id::Id;
+use shared::model::{
+    Country, Email, Lines, MemberRole, OrganizationSettings, Scalar, Source, Text, TimeZoneName, Value,
+};
 
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::{Layout, Section};
@@ -26,6 +29,8 @@ input! {
         country: optional Country,
         time_zone: required TimeZoneName,
         contact_email: optional Email,
+        linkedin_company_id: optional Id,
+        link_sources: optional Lines<5_000>,
     }
 }
 
@@ -51,15 +56,38 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 }
 
 async fn save(request: &MemberRequest, before: &OrganizationSettings) -> Result<(), Error> {
-    let Values { country, time_zone, contact_email } = request.input()?;
+    let Values { country, time_zone, contact_email, linkedin_company_id, link_sources } = request.input()?;
+    let link_sources = sources(link_sources.as_ref().map_or("", Text::as_str))
+        .map_err(|problem| Error::Validation(vec![format!("link_sources {problem}")]))?;
+    let values = OrganizationSettings {
+        country,
+        time_zone,
+        contact_email,
+        linkedin_company_id,
+        link_sources,
+        ..before.clone()
+    };
     // A form that is sent twice changes nothing the second time.
-    let Some(after) = before.change(country, time_zone, contact_email) else { return Ok(()) };
+    let Some(after) = before.change(values) else { return Ok(()) };
     if request.page.form().non_empty("seen").is_some_and(|seen| seen != before.version.to_string()) {
         return Err(Error::PreconditionFailed);
     }
     let mut transaction = request.transaction();
     transaction.replace_organization_settings(before, &after)?;
     Ok(request.context.store().commit(transaction).await?)
+}
+
+/// Reads sources, one a line. A source that is there twice is read once.
+fn sources(lines: &str) -> Result<Vec<Source>, String> {
+    let mut sources: Vec<Source> = Vec::new();
+    for line in lines.lines() {
+        let Some(source) = Source::read(&Scalar::Word(line))? else { continue };
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    let most = OrganizationSettings::MAX_LINK_SOURCES;
+    if sources.len() <= most { Ok(sources) } else { Err(format!("must be at most {most} lines")) }
 }
 
 fn form(settings: &OrganizationSettings) -> Form {
@@ -92,6 +120,16 @@ fn form(settings: &OrganizationSettings) -> Form {
                  and after an application.",
             )
             .with(settings.contact_email.as_ref().map_or("", Email::as_str)),
+        Field::line("linkedin_company_id", "Company ID on LinkedIn")
+            .hint("Optional. The number in the address of your LinkedIn page when you edit it. LinkedIn's job feed needs it.")
+            .with(&settings.linkedin_company_id.map(|id| id.to_string()).unwrap_or_default()),
+        Field::line("link_sources", "Sources in links")
+            .of(FieldKind::Lines(4))
+            .hint(
+                "Optional, one a line. A link to a job that ends with ?source= and one of these, such as ?source=Indeed, counts \
+                 applications for that source. The feeds of job boards name Indeed and LinkedIn.",
+            )
+            .with(&settings.link_sources.iter().map(Source::as_str).collect::<Vec<_>>().join("\n")),
     ];
     Form::new(Section::Organization, "Organization", fields, PATH, "Save")
         .lead("Your live data and your test data each have their own settings.")

@@ -7,9 +7,10 @@ use shared::handlers::responses;
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
+use shared::id::Id;
 use shared::model::{
     self, Country, Currency, EmploymentType, PayPeriod, Place, Posting, PostingContent, RemotePolicy, Role,
-    Text,
+    RoleAndPosting, Text,
 };
 
 use crate::form_page::{Field, FieldKind, Form};
@@ -20,9 +21,22 @@ use crate::preview::JobPreview;
 /// The content of a posting that follows its role in everything.
 const EMPTY: PostingContent = PostingContent { title: None, public_description: None, requirements: None };
 
-/// Shows the form that creates a role with its posting.
+/// Shows the form that creates a role with its posting: an empty one, or with the content of the role `copy`.
 pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    quick_post_form().show(&request)
+    let query = request.context.query();
+    let Some(copied) = query.non_empty("copy") else { return quick_post_form().show(&request) };
+    let found = match copied.parse::<Id>() {
+        Ok(id) => request.context.store().find_role_and_posting(request.tenant(), id).await?,
+        Err(_) => None,
+    };
+    let RoleAndPosting { mut role, posting, .. } = found.ok_or(Error::NotFound)?;
+    // Only one role can have an identifier in another system, and the day may be over.
+    role.content.external_id = None;
+    role.content.closes_on = None;
+    let content = posting.map_or(EMPTY, |posting| posting.content);
+    let shown = json!(shown(&role, &request));
+    let fields = quick_post_fields(&shown, role.content.places.list(), &content);
+    quick_post_form_of(fields).show(&request)
 }
 
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
@@ -46,17 +60,36 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 fn quick_post_form() -> Form {
-    let mut fields = role_fields("role.", &Value::Null, &[]);
-    fields.push(
-        Field::line("job_posting.requirements", "Requirements")
-            .of(FieldKind::Lines(5))
-            .hint("Optional. Shown below the description. Markdown."),
-    );
+    quick_post_form_of(quick_post_fields(&Value::Null, &[], &EMPTY))
+}
+
+fn quick_post_form_of(mut fields: Vec<Field>) -> Form {
     let publish = [("true", "Publish it now on the career page"), ("false", "Save it as a draft")];
     fields.push(Field::line("publish", "When you save").of(choices(publish)).with("true"));
     Form::new(Section::Roles, "Post a job", fields, "/dashboard/quick-post", "Save")
         .below("/dashboard/roles", "Roles")
         .lead("Only the title is required. You can change everything later.")
+}
+
+/// The fields of a role and its posting, with the values of another one. A title and a description that are the posting's own
+/// are the role's.
+fn quick_post_fields(role: &Value, places: &[Place], posting: &PostingContent) -> Vec<Field> {
+    let PostingContent { title, public_description, requirements } = posting;
+    let mut role = role.clone();
+    if let Some(title) = title {
+        role["title"] = json!(title);
+    }
+    if let Some(description) = public_description {
+        role["description"] = json!(description);
+    }
+    let mut fields = role_fields("role.", &role, places);
+    fields.push(
+        Field::line("job_posting.requirements", "Requirements")
+            .of(FieldKind::Lines(5))
+            .hint("Optional. Shown below the description. Markdown.")
+            .with(requirements.as_ref().map_or("", Text::as_str)),
+    );
+    fields
 }
 
 /// Shows the form that edits a role.

@@ -9,7 +9,7 @@ use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{ApplicationStatus, Posting, Role, RoleStatus, Stage, Text, grouped};
+use shared::model::{ApplicationStatus, JobBoard, Posting, Role, RoleStatus, Stage, Text, grouped};
 use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
@@ -60,6 +60,8 @@ struct RolePage<'p> {
     facts: Vec<(&'static str, String)>,
     /// What search engines require of the job and do not find.
     unlisted: Option<&'static str>,
+    /// The job boards whose feeds leave the job out, and what they require.
+    boards: Vec<(&'static str, String)>,
     posting: Option<PostingLink<'p>>,
     /// The number of distinct candidates.
     applicants: u64,
@@ -207,6 +209,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         .collect();
     let (base_url, organization) = (request.context.base_url(), request.organization());
     let unlisted = posting.as_ref().and_then(|posting| missing_for_search(&role, posting));
+    let boards =
+        posting.as_ref().map(|posting| missing_for_boards(&role, posting, &request)).unwrap_or_default();
     let is_over = role.is_over(request.context.now());
     let posting = posting.map(|posting| {
         let url = public_url(base_url, organization, &posting.slug);
@@ -229,6 +233,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         status: role.status,
         facts: role_facts(&role, &request),
         unlisted,
+        boards,
         posting: posting.as_ref().map(|(id, url, is_published)| PostingLink {
             id: id.get(),
             url,
@@ -259,6 +264,21 @@ fn missing_for_search(role: &Role, posting: &Posting) -> Option<&'static str> {
         (true, false) => Some("a country for each place"),
         (false, false) => Some("a description and a country for each place"),
     }
+}
+
+/// What job boards require of a job that the role, its posting or the settings lack, in words: the board and what it requires.
+fn missing_for_boards(
+    role: &Role,
+    posting: &Posting,
+    request: &MemberRequest,
+) -> Vec<(&'static str, String)> {
+    let settings = &request.named_organization().settings;
+    let plain = posting.content.shown(&role.content).plain();
+    let missing = |board: JobBoard| {
+        let missing = board.missing(&role.content, &plain, settings);
+        (!missing.is_empty()).then(|| (board.name(), missing.join("; ")))
+    };
+    JobBoard::ALL.into_iter().filter_map(missing).collect()
 }
 
 /// What members can do with a role in this status.

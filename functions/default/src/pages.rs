@@ -6,6 +6,8 @@ pub(crate) const PAGES: &[&str] = &[
     "/careers/script.js",
     "/careers/style.css",
     "/careers/{org}",
+    "/careers/{org}/feeds/indeed.xml",
+    "/careers/{org}/feeds/linkedin.xml",
     "/careers/{org}/jobs.json",
     "/careers/{org}/logo.image/{hash}",
     "/careers/{org}/privacy",

@@ -101,7 +101,8 @@ pub(crate) async fn settings(admin: &Admin, new: NewSettings) -> Result<Settings
         let country = new.country.or(before.country).filter(|_| !new.no_country);
         let time_zone = new.time_zone.as_ref().unwrap_or(&before.time_zone).clone();
         let contact_email = new.contact_email.as_ref().or(before.contact_email.as_ref());
-        before.change(country, time_zone, contact_email.filter(|_| !new.no_contact_email).cloned())
+        let contact_email = contact_email.filter(|_| !new.no_contact_email).cloned();
+        before.change(OrganizationSettings { country, time_zone, contact_email, ..before.clone() })
     };
     let changed = admin.store.change_organization_settings(new.tenant.tenant(), change).await?;
     let OrganizationSettings { country, time_zone, contact_email, .. } = changed;

@@ -113,6 +113,7 @@ pub fn submission(id: Id, application_id: Id, role_id: Id, now: Timestamp) -> Ou
 
 fn application_form(email: &str) -> Outcome<ApplicationForm> {
     Ok(ApplicationForm {
+        source: None,
         name: text("Recorded")?,
         email: email.parse()?,
         phone: Some("+14155550100".parse()?),

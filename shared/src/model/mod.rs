@@ -27,6 +27,7 @@ mod gate_hash;
 mod grant;
 mod hiring_stats;
 mod index_form;
+mod job_board;
 mod legal_hold;
 mod logo;
 mod member;
@@ -107,6 +108,7 @@ pub use grant::{
 };
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use index_form::IndexForm;
+pub use job_board::JobBoard;
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index_form::IndexForm;
 use super::string_enum::string_enum;
-use super::{ActorKind, Country, Email, Slug, Text, TimeZoneName};
+use super::{ActorKind, Country, Email, Slug, Source, Text, TimeZoneName};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -79,6 +79,12 @@ pub struct OrganizationSettings {
     /// The e-mail address that candidates can write to about their data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_email: Option<Email>,
+    /// The number of the organization's page on LinkedIn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linkedin_company_id: Option<Id>,
+    /// The sources that links to a career page may name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub link_sources: Vec<Source>,
     /// Where members confirm what assistants do.
     #[serde(skip_serializing_if = "ConfirmationRule::is_default")]
     pub confirmations: ConfirmationRule,
@@ -112,25 +118,19 @@ impl ConfirmationRule {
 }
 
 impl OrganizationSettings {
-    /// The next version, with other values. Returns `None` if the values stay the same.
-    pub fn change(
-        &self,
-        country: Option<Country>,
-        time_zone: TimeZoneName,
-        contact_email: Option<Email>,
-    ) -> Option<Self> {
-        let changed = Self { country, time_zone, contact_email, ..self.clone() };
-        changed.unless_same(self)
+    /// The maximum number of sources that links may name.
+    pub const MAX_LINK_SOURCES: usize = 50;
+
+    /// The next version, with these values. Returns `None` if the values stay the same.
+    pub fn change(&self, values: Self) -> Option<Self> {
+        let after = Self { version: self.version + 1, ..values };
+        (Self { version: self.version, ..after.clone() } != *self).then_some(after)
     }
 
-    /// The next version, with another rule for confirmations. Returns `None` if the rule stays the same.
-    pub fn with_confirmations(&self, confirmations: ConfirmationRule) -> Option<Self> {
-        let changed = Self { confirmations, ..self.clone() };
-        changed.unless_same(self)
-    }
-
-    fn unless_same(self, before: &Self) -> Option<Self> {
-        (self != *before).then(|| Self { version: before.version + 1, ..self })
+    /// The source that a link names, as the organization writes it, if it is one of the organization's.
+    pub fn link_source(&self, named: &str) -> Option<&Source> {
+        let named = named.trim().to_lowercase();
+        self.link_sources.iter().find(|source| source.as_str().to_lowercase() == named)
     }
 }
 
@@ -381,15 +381,12 @@ mod tests {
     fn settings_get_a_version_only_when_a_value_changes() {
         let first = OrganizationSettings::default();
         assert_eq!((first.time_zone.as_str(), first.version), ("UTC", 0));
-        assert_eq!(first.change(None, TimeZoneName::UTC, None), None);
-        let (country, email) = ("DE".parse().ok(), "jobs@example.com".parse().ok());
-        let second = first.change(country, "Europe/Berlin".parse().unwrap(), email.clone()).unwrap();
-        assert_eq!(
-            (second.country, second.contact_email.clone(), second.version),
-            (country, email.clone(), 1)
-        );
-        assert_eq!(second.change(country, second.time_zone.clone(), email.clone()), None);
-        let third = second.change(None, second.time_zone.clone(), email).unwrap();
+        assert_eq!(first.change(OrganizationSettings { version: 7, ..first.clone() }), None);
+        let country = "DE".parse().ok();
+        let second = first.change(OrganizationSettings { country, ..first.clone() }).unwrap();
+        assert_eq!((second.country, second.version), (country, 1));
+        assert_eq!(second.change(OrganizationSettings { country, ..first.clone() }), None);
+        let third = second.change(OrganizationSettings { country: None, ..second.clone() }).unwrap();
         assert_eq!((third.country, third.version), (None, 2));
     }
 

@@ -44,7 +44,8 @@ impl Amount {
         self.0 / Self::HUNDRED
     }
 
-    const fn is_whole(self) -> bool {
+    /// Whether it has no hundredths.
+    pub const fn is_whole(self) -> bool {
         self.0.is_multiple_of(Self::HUNDRED)
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
 use super::{Role, Slug};
 use crate::clock::Timestamp;
+use crate::descriptions;
 use crate::id::Id;
 
 /// The content of a posting as given. A missing title or description follows the role.
@@ -50,6 +51,14 @@ impl PostingContent {
             description: self.public_description.as_ref().or(role.description.as_ref()),
             requirements: self.requirements.as_ref(),
         }
+    }
+}
+
+impl PublicContent<'_> {
+    /// The description and the requirements without their markup.
+    pub fn plain(&self) -> String {
+        let parts = [self.description, self.requirements].into_iter().flatten();
+        parts.map(|text| descriptions::plain(text.as_str())).collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 }
 

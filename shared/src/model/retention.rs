@@ -300,6 +300,7 @@ mod tests {
             resume_url: None,
             note: None,
             consents: Vec::new(),
+            source: None,
         };
         let submission = Submission {
             id: id(200),

@@ -28,11 +28,11 @@ impl Slug {
         Self(if usable { slug } else { fallback }.to_owned())
     }
 
-    /// Makes the slug of a job posting from its title. No posting has the slug `privacy`, because the career site's
-    /// privacy page has that path.
+    /// Makes the slug of a job posting from its title. No posting has a slug that begins another path of the career site:
+    /// `privacy`, `feeds` and `me`.
     pub fn of_posting(title: &str) -> Self {
         let slug = Self::of(title, "job");
-        if slug.0 == "privacy" { slug.with_suffix("-job") } else { slug }
+        if ["privacy", "feeds", "me"].contains(&&*slug.0) { slug.with_suffix("-job") } else { slug }
     }
 
     /// Parses a slug, for example from a URL.
@@ -96,11 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn no_posting_has_the_path_of_the_privacy_page() {
+    fn no_posting_has_another_path_of_the_site() {
         for (title, slug) in [
             ("Privacy", "privacy-job"),
             (" PRIVACY! ", "privacy-job"),
             ("Privacy 2", "privacy-2"),
+            ("Feeds", "feeds-job"),
+            ("ME", "me-job"),
             ("!", "job"),
         ] {
             assert_eq!(Slug::of_posting(title).as_str(), slug, "{title}");

@@ -8,7 +8,7 @@ use super::consent::SubmittedConsent;
 use super::contact::{Email, WebAddress};
 use super::offered::{Offered, OfferedConsent};
 use super::phone::{Phone, TypedPhone};
-use super::{Application, Profile, Resume, ResumeFile};
+use super::{Application, Profile, Resume, ResumeFile, Source};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -29,6 +29,16 @@ pub struct ApplicationForm {
     pub note: Option<Notes>,
     /// The consents that the applicant gave.
     pub consents: Vec<SubmittedConsent>,
+    /// The source that the link to the page named, if the organization lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+}
+
+impl ApplicationForm {
+    /// Where the application comes from.
+    pub fn source(&self) -> Source {
+        self.source.clone().unwrap_or(Source::CAREER_PAGE)
+    }
 }
 
 /// A submitted application form. It stays as it was sent; only a file that is uploaded after it is added.

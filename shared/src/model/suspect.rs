@@ -106,6 +106,7 @@ mod tests {
             network: "ffff:ffff:ffff::/48".to_owned(),
             signs: SuspectSign::ALL.into(),
             content: ApplicationForm {
+                source: None,
                 name: Text::parse(&"\u{1F600}".repeat(200)).unwrap().unwrap(),
                 email: format!("{}@{label}.{label}.{label}.com", "a".repeat(64)).parse().unwrap(),
                 phone: Some("+14155550132".parse().unwrap()),

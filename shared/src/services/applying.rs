@@ -45,7 +45,7 @@ pub fn apply_with_form(
     let before = existing.unwrap_or_else(|| new_candidate(&form, author));
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
-    let applied = apply_for(transaction, applicant, role, Source::CAREER_PAGE, Some(form.clone()), author);
+    let applied = apply_for(transaction, applicant, role, form.source(), Some(form.clone()), author);
     let submitted = match applied {
         Ok((_, application)) => {
             let submission = application.submissions.last().copied();
@@ -67,7 +67,7 @@ pub fn apply_with_form(
 
 fn new_candidate(form: &ApplicationForm, author: &Author<'_>) -> CandidateRecord {
     let ApplicationForm { name, email, phone, resume_url, .. } = form.clone();
-    let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
+    let (resume, source) = (resume_url.map(Resume::Address), Some(form.source()));
     let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
     CandidateRecord::new(author.ids.next(), profile, author.at)
 }
@@ -83,7 +83,7 @@ pub fn hide_known(
 ) -> Result<(), ApplyError> {
     let mut as_new = Transaction::new(transaction.tenant());
     let applicant = Applicant::New(new_candidate(&form, author));
-    apply_for(&mut as_new, applicant, role, Source::CAREER_PAGE, Some(form), author)?;
+    apply_for(&mut as_new, applicant, role, form.source(), Some(form), author)?;
     transaction.pad(as_new.sent(), candidate);
     Ok(())
 }

@@ -125,6 +125,8 @@ impl Transaction {
             ("country", before.country != after.country),
             ("time_zone", before.time_zone != after.time_zone),
             ("contact_email", before.contact_email != after.contact_email),
+            ("linkedin_company_id", before.linkedin_company_id != after.linkedin_company_id),
+            ("link_sources", before.link_sources != after.link_sources),
         ]);
         self.record(
             [of_organization(EventType::SettingsChanged, self.tenant.organization).changing(changed)],

@@ -11,8 +11,10 @@ use shared::model::schema::{BLANK, LINE, LINES, LINES_OR_BLANK, WEB_ADDRESS};
 use super::reference::{SCHEMAS, name_of, reference, remove_unused};
 use super::schema::nullable;
 
-/// How the paths begin that no client of the API uses: those of assistants, of OAuth libraries and of search engines.
-const LEFT_OUT: [&str; 4] = ["/mcp", "/oauth/", "/robots.txt", "/careers/{org}/sitemap.xml"];
+/// How the paths begin that no client of the API uses: those of assistants, of OAuth libraries, of search engines and of job
+/// boards.
+const LEFT_OUT: [&str; 5] =
+    ["/mcp", "/oauth/", "/robots.txt", "/careers/{org}/sitemap.xml", "/careers/{org}/feeds/"];
 
 /// What the patterns mean that not every language can compile.
 const WORDS: [(&str, &str); 4] = [

@@ -143,7 +143,16 @@ impl<'c> Journey<'c> {
             let note = if dice.chance(40) { Some(text(dice.pick(&MESSAGES))?) } else { None };
             kinds.extend(journey.consent(&consents, &actor)?);
             let (phone_as_typed, resume_url) = (None, None);
-            form = Some(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents });
+            form = Some(ApplicationForm {
+                name,
+                email,
+                phone,
+                phone_as_typed,
+                resume_url,
+                note,
+                consents,
+                source: None,
+            });
         }
         kinds.push(journey.application(role, source, form)?);
         journey.step(actor, kinds);

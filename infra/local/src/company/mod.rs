@@ -71,7 +71,14 @@ async fn create_in(environment: &Environment, staff: &Staff, mode: Mode) -> Outc
     let (country, time_zone) = ("DE".parse()?, "Europe/Berlin".parse::<TimeZoneName>()?);
     let contact: Email = "privacy@acme.example".parse()?;
     let change = |before: &OrganizationSettings| {
-        before.change(Some(country), time_zone.clone(), Some(contact.clone()))
+        let contact_email = Some(contact.clone());
+        let time_zone = time_zone.clone();
+        before.change(OrganizationSettings {
+            country: Some(country),
+            time_zone,
+            contact_email,
+            ..before.clone()
+        })
     };
     store.change_organization_settings(tenant, change).await?;
     company.post(store, &roles).await?;

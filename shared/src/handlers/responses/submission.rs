@@ -30,7 +30,8 @@ pub struct FormContent {
 
 impl From<ApplicationForm> for FormContent {
     fn from(form: ApplicationForm) -> Self {
-        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents } = form;
+        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents, source: _ } =
+            form;
         Self { name, email, phone, phone_as_typed, resume_url, note, consents }
     }
 }
