@@ -215,6 +215,32 @@ RULES = [
         r"(role\.)?(locations\[\d+\]\.)?(country|salary_currency|pay\.currency) must be an ISO [0-9-]+ .*",
         "the list of codes may change, so the schema has only their form",
     ),
+    Excuse(
+        422,
+        r"(job_posting\.)?questions\[\d+\]\.options must (be empty for a question of this kind|have at least 2 items|be different from each other)",
+        "a schema cannot compare fields",
+    ),
+    Excuse(
+        422,
+        r"(job_posting\.)?questions (must have at most 20000 characters together)",
+        "a schema cannot limit the fields of several objects together",
+    ),
+    Excuse(
+        422,
+        r"(job_posting\.)?questions\[\d+\]\.id must (be the id of a question of this job posting|not be given twice)",
+        "which questions the posting has",
+    ),
+    Excuse(
+        422,
+        r"answers\[\d+\]\.question_id must be the id of a question of the role's job posting",
+        "which questions the posting has",
+    ),
+    Excuse(
+        422,
+        r"answers\[\d+\]\.value (must be a string, a number, a boolean or an array of strings|can't be blank)",
+        "generators do not support values of several types",
+    ),
+    Excuse(422, "answers can't be given without role_id", "generators do not support fields that depend on each other"),
     Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
     Excuse(422, "actor must be .*", "the pattern has the length of ids, but not their maximum", has_too_large_actor),
     Excuse(422, "scheduled_at must be in the future", "a schema has no clock"),
@@ -385,6 +411,9 @@ class Maker:
     def posting(self):
         return self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["id"]
 
+    def slug(self):
+        return self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["slug"]
+
     def candidate(self):
         return self.send("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
 
@@ -520,6 +549,7 @@ CREATORS = {
     "post_job": {"job_posting_id": make.posting},
     "list_jobs": {"org": lambda: "acme"},
     "show_sitemap": {"org": lambda: "acme"},
+    "show_form": {"org": lambda: "acme", "slug": make.slug},
     "receive_voice_webhook": {"provider": lambda: "simulator", "message": make.callback},
     "register_client": {"redirect_uris": lambda: [REDIRECT_URI]},
     "issue_tokens": {
@@ -568,6 +598,15 @@ def drop_statements(role):
                 place["city"] = "Oslo"
 
 
+def settle_questions(posting):
+    """Gives questions options that their kinds can have, and no identifiers."""
+    questions = posting.get("questions")
+    for question in questions if isinstance(questions, list) else []:
+        if isinstance(question, dict):
+            question.pop("id", None)
+            question["options"] = ["Early", "Late"] if str(question.get("kind")).endswith("_choice") else []
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Gives valid requests new keys and e-mail addresses, filters that can be combined, and existing ids unless a link
@@ -605,6 +644,13 @@ def before_call(context, case, kwargs):
             drop_statements(role)
             if "external_id" in role:
                 role["external_id"] = f"{make.next()}"
+    if operation in ("create_job_posting", "update_job_posting", "create_quick_post"):
+        posting = body if operation == "update_job_posting" else body.get("job_posting")
+        if isinstance(posting, dict):
+            settle_questions(posting)
+    if operation in ("create_candidate", "apply_candidate"):
+        # Only a role that was made for the case could have questions.
+        body.pop("answers", None)
     if operation in ("list_applications", "list_voice_screens"):
         drop_filters(case.query, valid[operation] % 2 == 0)
     if operation == "list_audit_log":

@@ -228,7 +228,8 @@ async fn an_application_creates_a_candidate_with_every_field() {
         "id": submission_id, "candidate_id": id, "application_id": application, "role_id": job.role,
         "name": "Ada Lovelace", "email": "Ada@Example.com", "phone": "+14155550132",
         "phone_as_typed": null, "resume_url": "https://example.com/cv?x=1", "note": "Hello,\n\nI <3 engines.",
-        "consents": [{ "purpose": "application", "wording": APPLICATION }], "resume_file_id": null, "submitted_at": at,
+        "consents": [{ "purpose": "application", "wording": APPLICATION }], "answers": [], "resume_file_id": null,
+        "submitted_at": at,
     });
     assert_eq!(submission(&api, &candidate, 0).await.body, submitted);
     expected["consents"] = json!([{

@@ -44,6 +44,7 @@ async fn write_suspects(api: &TestApi, job: &Job, numbers: std::ops::Range<u64>,
                     resume_url: None,
                     note: None,
                     consents: Vec::new(),
+                    answers: Vec::new(),
                 },
                 file: None,
             };

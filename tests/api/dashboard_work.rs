@@ -634,7 +634,13 @@ async fn the_copy_of_a_role_has_all_but_what_only_one_role_can_have() {
             "locations": [{ "city": "Oslo", "country": "NO" }, { "country": "DE" }], "employment_type": "contract",
             "pay": { "min": "18.50", "currency": "EUR", "period": "hour" }, "remote_policy": "hybrid",
         },
-        "job_posting": { "public_description": "Soup & bread", "requirements": "Knives" },
+        "job_posting": {
+            "public_description": "Soup & bread", "requirements": "Knives",
+            "questions": [
+                { "label": "Which soup?", "kind": "multiple_choice", "required": true, "options": ["Leek, cold", "Pea"] },
+                { "label": "Since when?", "kind": "date", "help": "A day" },
+            ],
+        },
     });
     let posted = api.post("/api/v1/quick_post", body).await.expect(201);
     let role = posted.number("/role/id");
@@ -655,8 +661,24 @@ async fn the_copy_of_a_role_has_all_but_what_only_one_role_can_have() {
     for choice in ["contract", "hybrid", "hour"] {
         assert!(form.text.contains(&format!("<option value=\"{choice}\" selected>")), "{choice}");
     }
+    // The questions come along, also after a mistake.
+    let send = Form::of(&form, "/dashboard/quick-post");
+    let wrong = send.clone().set("role.title", "").set("publish", "true");
+    let again = ada.submit("/dashboard/quick-post", &wrong).await.expect(422);
+    let right = Form::of(&again, "/dashboard/quick-post").set("role.title", "Copy").set("publish", "false");
+    let saved = ada.submit("/dashboard/quick-post", &right).await.expect(303);
+    let copy = api.get(&format!("/api/v1/roles/{}", id_in(saved.header("location")))).await.expect(200);
+    let copy = api.get(&format!("/api/v1/job_postings/{}", copy.number("/job_posting_id"))).await.expect(200);
+    let asked = |posting: &Value| {
+        let mut questions = posting["questions"].clone();
+        questions.as_array_mut().unwrap().iter_mut().for_each(|question| question["id"] = Value::Null);
+        questions
+    };
+    assert_eq!(asked(&copy.body), asked(&posted.body["job_posting"]));
+    assert_ne!(copy.number("/questions/0/id"), posted.number("/job_posting/questions/0/id"));
+    api.delete(&format!("/api/v1/roles/{}", copy.number("/role_id"))).await.expect(200);
     // Nothing is copied before the form is sent.
-    assert_eq!(api.get("/api/v1/roles").await.expect(200).body["data"].as_array().unwrap().len(), 1);
+    assert_eq!(api.get("/api/v1/roles").await.expect(200).body["data"].as_array().unwrap().len(), 2);
     let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
     grace.get(&path).await.expect(404);
     for wrong in ["0", "x", "17"] {

@@ -73,6 +73,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("candidate_application", Held),
     ("touchpoints", Held),
     ("consent", Held),
+    ("application_answers", Held),
     ("submitted_file", Never("the file has a made-up name, and its content is in the bucket")),
     ("submission", Held),
     ("candidate_screen", Held),
@@ -269,7 +270,11 @@ fn pdf() -> Vec<u8> {
 
 /// Creates the person by API, with a voice screen, notes, moves and a legal hold. Returns the identifier.
 async fn create(api: &TestApi, [first, second]: [&Job; 2]) -> u64 {
+    let posting = format!("/api/v1/job_postings/{}", first.posting);
+    let questions = json!({ "questions": [{ "label": "What do friends call you?", "kind": "short_text" }] });
+    let question = api.patch(&posting, questions).await.expect(200).number("/questions/0/id");
     let body = json!({
+        "answers": [{ "question_id": question, "value": MARKER }],
         "name": format!("{MARKER} Miller"), "email": EMAIL, "phone": format!("+4915{DIGITS}1"),
         "resume_url": format!("https://{MARKER}.example/cv"), "source": format!("A friend of {MARKER}"),
         "tags": [MARKER, "shared"], "external_id": format!("ats {MARKER}"), "role_id": first.role,
@@ -316,7 +321,10 @@ async fn create(api: &TestApi, [first, second]: [&Job; 2]) -> u64 {
 /// The person applies on the career page: as somebody who is known, again, with files, with one that never comes, and with
 /// forms that look automatic.
 async fn apply(api: &TestApi, [first, second]: [&Job; 2]) {
+    let asked = api.get(&format!("/api/v1/job_postings/{}", first.posting)).await.expect(200);
+    let question = format!("question_{}", asked.number("/questions/0/id"));
     let filled = form(&format!("{MARKER} M."), EMAIL)
+        .set(&question, MARKER)
         .set("phone", &format!("+4915{DIGITS}2"))
         .set("resume_url", &format!("https://{MARKER}.example/cv"))
         .set("note", &format!("Call me {MARKER}."));

@@ -46,8 +46,12 @@ async fn screened_applicant(api: &TestApi) -> (u64, u64) {
     let candidate = api.get("/api/v1/candidates").await.number("/data/0/id");
     let path = format!("/api/v1/candidates/{candidate}");
     api.patch(&path, json!({ "phone": "+4915112345678" })).await.expect(200);
-    let other = Job::new(api, "Cook").await.role;
-    let applied = json!({ "role_id": other, "source": "A friend" });
+    let cook = Job::new(api, "Cook").await;
+    let questions = json!({ "questions": [{ "label": "Why a kitchen?", "kind": "long_text" }] });
+    let asked = api.patch(&format!("/api/v1/job_postings/{}", cook.posting), questions).await.expect(200);
+    let other = cook.role;
+    let answers = json!([{ "question_id": asked.number("/questions/0/id"), "value": "I like fire." }]);
+    let applied = json!({ "role_id": other, "source": "A friend", "answers": answers });
     api.post(&format!("{path}/applications"), applied).await.expect(201);
     let invite = api.post(&format!("{path}/invite_screen"), json!({ "role_id": job.role })).await.expect(201);
     api.run_tasks().await;
@@ -109,7 +113,18 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     }
     kinds.sort_unstable();
     kinds.dedup();
-    let all = ["CONSENT", "FILE", "FORM", "HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~APPLICATION", "~FILE"];
+    let all = [
+        "ANSWERS",
+        "CONSENT",
+        "FILE",
+        "FORM",
+        "HISTORY",
+        "NOTE",
+        "SCREEN",
+        "TRANSCRIPT",
+        "~APPLICATION",
+        "~FILE",
+    ];
     assert_eq!(kinds, all);
 
     assert_eq!(export.string("/touchpoints/1/detail/notes"), "Would come for more.");
@@ -121,10 +136,16 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     assert_eq!(export.string("/files/0/url"), export.string("/resume_url"));
     let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
     for (name, value) in detail.body.as_object().unwrap() {
-        if !["voice_screens", "consents"].contains(&name.as_str()) {
+        if !["voice_screens", "consents", "applications"].contains(&name.as_str()) {
             assert_eq!(&export.body[name], value, "{name} is the same as in the candidate's detail");
         }
     }
+    let mut applications = export.body["applications"].clone();
+    let answers = applications.as_array_mut().unwrap().iter_mut();
+    let answers: Vec<_> =
+        answers.map(|one| one.as_object_mut().unwrap().remove("answers").unwrap()).collect();
+    assert_eq!(applications, detail.body["applications"]);
+    assert_eq!((&answers[0][0]["value"], &answers[1]), (&json!("I like fire."), &json!([])));
     let consents = [&export.body["consents"], &detail.body["consents"]].map(|list| {
         list.as_array().unwrap().iter().map(|one| one["wording"].as_str().unwrap()).collect::<Vec<_>>()
     });

@@ -24,7 +24,7 @@ async fn a_posting_shows_its_roles_title_and_description_if_it_has_none() {
     let url = format!("{BASE_URL}/careers/acme/data-engineer");
     let expected = json!({
         "id": id, "role_id": role_id, "title": "Data Engineer", "slug": "data-engineer", "published": false,
-        "public_url": url, "public_description": "For the role", "requirements": "SQL",
+        "public_url": url, "public_description": "For the role", "requirements": "SQL", "questions": [],
         "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z"
     });
     assert_eq!(created.body, expected);

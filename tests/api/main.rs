@@ -84,6 +84,7 @@ mod idempotency;
 mod imports;
 mod job_boards;
 mod job_postings;
+mod job_questions;
 mod mcp_arguments;
 mod mcp_clients;
 mod mcp_confirmations;

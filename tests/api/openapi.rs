@@ -283,6 +283,8 @@ type Exchanges = Vec<(&'static str, Value, Response)>;
 
 async fn documents(api: &TestApi) -> Exchanges {
     let mut exchanges = Vec::new();
+    let jobs = api.request(Method::GET, "/careers/acme/jobs.json").anonymous().send().await;
+    let slug = jobs.string("/jobs/0/url").rsplit('/').next().unwrap().to_owned();
     for (key, organization) in [
         ("GET /.well-known/oauth-authorization-server", ""),
         ("GET /.well-known/oauth-protected-resource", ""),
@@ -297,9 +299,11 @@ async fn documents(api: &TestApi) -> Exchanges {
         ("GET /careers/{org}/feeds/indeed.xml", "nobody"),
         ("GET /careers/{org}/feeds/linkedin.xml", "acme"),
         ("GET /careers/{org}/feeds/linkedin.xml", "nobody"),
+        ("GET /careers/{org}/{slug}/form.json", "acme"),
+        ("GET /careers/{org}/{slug}/form.json", "nobody"),
         (DOCUMENT, ""),
     ] {
-        let path = key.trim_start_matches("GET ").replace("{org}", organization);
+        let path = key.trim_start_matches("GET ").replace("{org}", organization).replace("{slug}", &slug);
         exchanges.push((key, Value::Null, api.request(Method::GET, &path).anonymous().send().await));
     }
     let call = json!({ "name": "list_roles", "arguments": {} });
@@ -494,7 +498,7 @@ fn assert_examples_are_valid(contract: &Contract) {
     assert!(checked > 100, "{checked} examples");
 }
 
-/// Only an application names its role.
+/// Only an application names its role, and has answers.
 #[test]
 fn what_a_new_resource_may_have_can_be_changed() {
     let document = &CLIENTS.document;
@@ -502,7 +506,7 @@ fn what_a_new_resource_may_have_can_be_changed() {
         let fields = document["components"]["schemas"][schema]["properties"].as_object().expect(schema);
         fields
             .keys()
-            .filter(|field| (schema, field.as_str()) != ("CandidateInput", "role_id"))
+            .filter(|field| schema != "CandidateInput" || !matches!(field.as_str(), "role_id" | "answers"))
             .cloned()
             .collect()
     };

@@ -73,7 +73,7 @@ pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     let title = Text::parse(title).expect("a title").expect("a title");
     let draft = Role::draft(id(1_000_000_000_000_000), RoleContent::titled(title), at);
     let slug = Slug::of(&format!("opening {number}"), "job");
-    let content = PostingContent { title: None, public_description: None, requirements: None };
+    let content = PostingContent::default();
     let posting = Posting::draft(id(2_000_000_000_000_000), &draft, slug, content, at);
     let posting = posting.publish(&draft, at).expect("a posting");
     (draft.link(posting.link(), at).publish(at).expect("a role"), posting)

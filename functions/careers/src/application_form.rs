@@ -3,12 +3,13 @@
 use shared::http::Parameters;
 use shared::http::page::Problem;
 use shared::model::{
-    ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes, OrganizationSettings,
-    Phone, SubmittedConsent, TypedPhone, WebAddress, non_blank,
+    Answer, ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes,
+    OrganizationSettings, Phone, Questions, SubmittedConsent, TypedPhone, WebAddress, non_blank,
 };
 use shared::services::resumes::FileError;
 
 use crate::pages::{ConsentBox, FILE_TOO_LARGE};
+use crate::question_fields::{self, Mistake};
 
 /// The sentence for a file that the form no longer has.
 const CHOOSE_AGAIN: &str = "Choose your resume again.";
@@ -20,7 +21,7 @@ pub(crate) const SOURCE: &str = "source";
 const CONSENT: &str = "consent";
 /// The consents that the form asks for: purpose, field and wording. A consent is stored with its wording, so the wording
 /// contains nothing that may change between the display and the submission of the form.
-const CONSENTS: [(ConsentPurpose, &str, &str); 3] = [
+pub(crate) const CONSENTS: [(ConsentPurpose, &str, &str); 3] = [
     (
         ConsentPurpose::Application,
         CONSENT,
@@ -37,6 +38,21 @@ const CONSENTS: [(ConsentPurpose, &str, &str); 3] = [
         "I agree that calls with the AI interviewer are transcribed.",
     ),
 ];
+
+/// What is wrong with a form.
+#[derive(Default)]
+pub(crate) struct Mistakes {
+    /// With the fields that every form has.
+    pub(crate) fields: Vec<Problem>,
+    /// With the answers to questions.
+    pub(crate) answers: Vec<Mistake>,
+}
+
+impl From<Problem> for Mistakes {
+    fn from(problem: Problem) -> Self {
+        Self { fields: vec![problem], answers: Vec::new() }
+    }
+}
 
 /// Returns the form's boxes, as the candidate ticked them.
 pub(crate) fn consent_boxes(form: &Parameters) -> Vec<ConsentBox> {
@@ -65,7 +81,7 @@ pub(crate) fn refused_file(error: FileError) -> Problem {
 
 /// Parses a submitted form, or returns every problem with it. Of a form that `is_cut` the end is missing. `file` says whether
 /// a file was sent with it, and `lost` that it refers to a file that is no longer kept. A phone number without a country
-/// code is one of `country`. A source that is not one of the `settings` is ignored.
+/// code is one of `country`. A source that is not one of the `settings` is ignored. The form asks these `questions`.
 pub(crate) fn parse(
     form: &Parameters,
     is_cut: bool,
@@ -73,7 +89,8 @@ pub(crate) fn parse(
     lost: bool,
     settings: &OrganizationSettings,
     country: Option<Country>,
-) -> Result<ApplicationForm, Vec<Problem>> {
+    questions: &Questions,
+) -> Result<ApplicationForm, Mistakes> {
     let mut problems = Vec::new();
     if is_cut {
         let sentence = "Your text is too long to be sent as a whole. Please shorten it.";
@@ -126,12 +143,29 @@ pub(crate) fn parse(
             consents.extend(wording.map(|wording| SubmittedConsent { purpose, wording }));
         }
     }
-    match (name, email) {
-        (Some(name), Some(email)) if problems.is_empty() => {
+    let answers = question_fields::read(form, questions);
+    if let Ok(answers) = &answers
+        && Answer::are_too_long(answers)
+    {
+        let sentence = "Your answers are too long. Together, they can have 20,000 characters.";
+        report("apply", sentence.to_owned());
+    }
+    match (name, email, answers) {
+        (Some(name), Some(email), Ok(answers)) if problems.is_empty() => {
             let source = settings.link_source(form.get(SOURCE)).cloned();
-            Ok(ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents, source })
+            Ok(ApplicationForm {
+                name,
+                email,
+                phone,
+                phone_as_typed,
+                resume_url,
+                note,
+                consents,
+                answers,
+                source,
+            })
         }
-        _ => Err(problems),
+        (.., answers) => Err(Mistakes { fields: problems, answers: answers.err().unwrap_or_default() }),
     }
 }
 

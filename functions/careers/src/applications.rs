@@ -9,7 +9,7 @@ use shared::model::{ApplicationForm, CandidateRecord, SuspectSign};
 use shared::services::applying::{ApplyError, apply_with_form, hide_known};
 use shared::store::{CommitError, Transaction, Upload};
 
-use crate::application_form::{self, lost_file, refused_file};
+use crate::application_form::{self, Mistakes, lost_file, refused_file};
 use crate::author::author;
 use crate::form_file::FormFile;
 use crate::job_page::PostedJob;
@@ -41,7 +41,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     };
     let SubmittedForm { fields: form, file: sent, is_cut } = submitted?;
     if !job.is_open {
-        return Ok(job.page(context, &form, None, Vec::new())?.with_status(422));
+        return Ok(job.page(context, &form, None, &Mistakes::default())?.with_status(422));
     }
     // The check of a file costs work, so its sender is counted first. A form with mistakes and without a file costs nothing.
     let has_file = sent.is_some();
@@ -57,12 +57,14 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         EarlierFile::Kept(kept) => (Some(kept), false),
     };
     let is_sent = file.as_ref().map(Option::is_some).map_err(|error| *error);
-    let parsed = application_form::parse(&form, is_cut, is_sent, is_lost, &job.settings, job.country());
+    let questions = job.content().questions;
+    let parsed =
+        application_form::parse(&form, is_cut, is_sent, is_lost, &job.settings, job.country(), questions);
     let content = match parsed {
         Ok(content) => content,
-        Err(problems) => {
+        Err(mistakes) => {
             let new = file.ok().flatten().map(|file| (file, file_name.unwrap_or_default()));
-            return with_mistakes(context, &job, &form, earlier, new, problems).await;
+            return with_mistakes(context, &job, &form, earlier, new, mistakes).await;
         }
     };
     // What is suspect already counts only for its sender: otherwise whoever fills in the hidden field, or exceeds the limit of
@@ -77,7 +79,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         Ok(file) => file,
         Err(problem) => {
             inspection.uncount().await?;
-            return Ok(job.page(context, &form, None, vec![problem])?.with_status(422));
+            return Ok(job.page(context, &form, None, &problem.into())?.with_status(422));
         }
     };
     let ticket = UploadTicket::new(context, &job, TicketKind::Upload);
@@ -99,16 +101,16 @@ async fn with_mistakes(
     form: &Parameters,
     earlier: Option<KeptFile>,
     new: Option<(FormFile, String)>,
-    mut problems: Vec<Problem>,
+    mut mistakes: Mistakes,
 ) -> Result<Reply<Html>, Error> {
     let mut kept = earlier;
     if let (Some((file, name)), Some(bucket)) = (new, context.providers().await.resumes()) {
         match KeptFile::keep(context, job, bucket, &file, &name).await? {
             Some(new) => kept = Some(new),
-            None => problems.push(lost_file()),
+            None => mistakes.fields.push(lost_file()),
         }
     }
-    let page = job.page(context, form, kept.as_ref().map(KeptFile::shown), problems)?;
+    let page = job.page(context, form, kept.as_ref().map(KeptFile::shown), &mistakes)?;
     Ok(page.with_status(422))
 }
 

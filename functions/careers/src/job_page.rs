@@ -2,19 +2,20 @@
 
 use futures_util::future::OptionFuture;
 use futures_util::join;
-use shared::http::page::{Problem, Sources};
+use shared::http::page::Sources;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
     CandidateRecord, Country, Day, Email, EmploymentType, Mode, Opening, OrganizationSettings, Posting,
     PublicContent, RemotePolicy, Role, Slug, Source, Text, Visibility,
 };
 
-use crate::application_form::{SOURCE, consent_boxes};
+use crate::application_form::{Mistakes, SOURCE, consent_boxes};
 use crate::assets::script_version;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
 use crate::page_time::{self, OPENED};
 use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume};
+use crate::question_fields;
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
 use shared::services::resumes::MAX_FILE;
@@ -95,19 +96,19 @@ impl PostedJob {
     }
 
     /// Renders the page. If the posting is open, the page has an application form with the values in `typed`, the file that
-    /// was `kept` and the `problems`.
+    /// was `kept` and the `mistakes`.
     pub(crate) fn page(
         &self,
         context: &RequestContext,
         typed: &Parameters,
         kept: Option<KeptResume<'_>>,
-        problems: Vec<Problem>,
+        mistakes: &Mistakes,
     ) -> Result<Reply<Html>, Error> {
         if self.is_over {
             return self.gone();
         }
         let content = &self.role.content;
-        let PublicContent { title, description, requirements } = self.content();
+        let PublicContent { title, description, requirements, questions } = self.content();
         let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
         let (description_html, requirements_html) =
             (description.map(descriptions::html), requirements.map(descriptions::html));
@@ -143,11 +144,12 @@ impl PostedJob {
                     kept,
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
+                    questions: question_fields::fields(typed, questions, &mistakes.answers),
                     opened: typed.get(OPENED),
                     source: self.settings.link_source(typed.get(SOURCE)).map(Source::as_str),
                     consents: consent_boxes(typed),
                     contact: self.settings.contact_email.as_ref(),
-                    problems,
+                    problems: &mistakes.fields,
                 }))
             } else {
                 Applications::Paused
@@ -205,5 +207,5 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let source = context.query().get(SOURCE).to_owned();
     let form = [(OPENED.to_owned(), opened), (SOURCE.to_owned(), source)].into_iter().collect();
     let end = job.role.closes_at.filter(|_| !job.is_over);
-    Ok(job.page(context, &form, None, Vec::new())?.cached_until(end, context.now()))
+    Ok(job.page(context, &form, None, &Mistakes::default())?.cached_until(end, context.now()))
 }

@@ -9,6 +9,7 @@ mod author;
 mod confirmation;
 mod feed_formats;
 mod feed_handlers;
+mod form_document;
 mod form_file;
 mod formatting;
 mod job_boards;
@@ -21,6 +22,7 @@ mod page_time;
 mod pages;
 mod position;
 mod privacy_page;
+mod question_fields;
 mod resume_error;
 mod resumes;
 mod robots;
@@ -41,6 +43,7 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::open("GET /careers/{org}/sitemap.xml", access, format, feed_handlers::show_sitemap),
         R::open("GET /careers/{org}/feeds/indeed.xml", access, format, job_boards::show_indeed),
         R::open("GET /careers/{org}/feeds/linkedin.xml", access, format, job_boards::show_linkedin),
+        R::open("GET /careers/{org}/{slug}/form.json", access, format, form_document::show_form),
     ]
 }
 

@@ -175,12 +175,9 @@ pub(crate) struct JobPage<'p> {
 }
 
 impl JobPage<'_> {
-    /// Returns the problems with a submitted application.
-    fn problems(&self) -> &[Problem] {
-        match &self.applications {
-            Applications::Open(form) => &form.problems,
-            Applications::Paused => &[],
-        }
+    /// Whether something is wrong with a submitted application.
+    fn has_problems(&self) -> bool {
+        matches!(&self.applications, Applications::Open(form) if form.has_problems())
     }
 }
 
@@ -214,6 +211,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) resume_url: &'p str,
     /// The note.
     pub(crate) note: &'p str,
+    /// The questions of the posting.
+    pub(crate) questions: Vec<QuestionField<'p>>,
     /// The time of the page, signed.
     pub(crate) opened: &'p str,
     /// The source that the link to the page named, if the organization lists it.
@@ -224,7 +223,67 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) contact: Option<&'p Email>,
     /// Problems with the fields `name`, `email`, `phone`, `resume_file`, `resume_url`, `note` and `consent`, or with the
     /// whole form (`apply`).
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: &'p [Problem],
+}
+
+impl ApplicationForm<'_> {
+    const fn problems(&self) -> &[Problem] {
+        self.problems
+    }
+
+    /// Whether something is wrong with what was submitted.
+    fn has_problems(&self) -> bool {
+        !self.problems.is_empty() || self.questions.iter().any(|question| question.problem.is_some())
+    }
+
+    fn has_required_questions(&self) -> bool {
+        self.questions.iter().any(|question| question.is_required)
+    }
+}
+
+/// A question of the application form, with what was entered.
+pub(crate) struct QuestionField<'p> {
+    /// The field's name: letters, digits and `_`.
+    pub(crate) field: String,
+    /// What is asked.
+    pub(crate) label: &'p str,
+    /// The kind: `short_text`.
+    pub(crate) kind: &'static str,
+    /// Whether it must be answered.
+    pub(crate) is_required: bool,
+    /// The explanation.
+    pub(crate) help: Option<&'p str>,
+    /// What can be chosen.
+    pub(crate) options: Vec<OptionField<'p>>,
+    /// What was typed.
+    pub(crate) typed: &'p str,
+    /// What is wrong with the answer, as a sentence.
+    pub(crate) problem: Option<&'p str>,
+}
+
+impl QuestionField<'_> {
+    /// The attributes that name the hint and the problem of the field.
+    fn described(&self) -> String {
+        let field = &self.field;
+        let hint = self.help.map(|_| format!("{field}-hint"));
+        let problem = self.problem.map(|_| format!("{field}-problem"));
+        let invalid = if problem.is_some() { " aria-invalid=\"true\"" } else { "" };
+        let described: Vec<_> = hint.into_iter().chain(problem).collect();
+        match described.join(" ").as_str() {
+            "" => invalid.to_owned(),
+            ids => format!("{invalid} aria-describedby=\"{ids}\""),
+        }
+    }
+}
+
+/// What can be chosen as an answer.
+pub(crate) struct OptionField<'p> {
+    /// The value in the form.
+    pub(crate) value: &'p str,
+    /// What applicants read.
+    pub(crate) label: &'p str,
+    /// Whether it was chosen.
+    pub(crate) is_chosen: bool,
 }
 
 /// A resume that waits until the applicant has corrected the form.

@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use shared::http::page::Problem;
-use shared::model::{Email, EmploymentType, Pay, Place, Places, Salary, Text};
+use shared::model::{Email, EmploymentType, Pay, Place, Places, QuestionKind, Salary, Text};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
 use crate::pages::{
     ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, Group, JobPage,
-    KeptResume, Layout, Offers, OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage,
-    UnknownJobPage, UnknownOrganizationPage,
+    KeptResume, Layout, Offers, OpeningsPage, OptionField, PrivacyPage, QuestionField, SearchForm,
+    TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
 };
 use shared::descriptions;
 
@@ -125,7 +125,22 @@ fn contact(text: &str) -> Email {
     serde_json::from_value(text.into()).unwrap()
 }
 
-fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -> Applications<'p> {
+/// A question of each kind.
+fn questions<'p>(text: &'p str, problem: Option<&'static str>) -> Vec<QuestionField<'p>> {
+    let field = |(index, kind): (usize, QuestionKind)| QuestionField {
+        field: format!("question_{index}"),
+        label: text,
+        kind: kind.as_str(),
+        is_required: index % 2 == 0,
+        help: Some(text),
+        options: [true, false].map(|is_chosen| OptionField { value: text, label: text, is_chosen }).into(),
+        typed: text,
+        problem,
+    };
+    QuestionKind::ALL.into_iter().enumerate().map(field).collect()
+}
+
+fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: &'p [Problem]) -> Applications<'p> {
     Applications::Open(Box::new(ApplicationForm {
         source: None,
         action: path(text),
@@ -138,6 +153,7 @@ fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: Vec<Problem>) -
         kept: Some(KeptResume { ticket: text.to_owned(), name: text, is_removed: true }),
         resume_url: text,
         note: text,
+        questions: questions(text, (!problems.is_empty()).then_some("Answer this question.")),
         opened: text,
         consents: vec![ConsentBox {
             field: "consent",
@@ -173,8 +189,8 @@ fn pages(text: &str) -> Vec<String> {
         openings(text).render(),
         OpeningsPage { is_search: true, is_first: false, ..openings(text) }.render(),
         OpeningsPage { groups: Vec::new(), ..openings(text) }.render(),
-        job(text, "A word.", form(text, contact, Vec::new())).render(),
-        job(text, "A word.", form(text, None, problems(text))).render(),
+        job(text, "A word.", form(text, contact, &[])).render(),
+        job(text, "A word.", form(text, None, &problems(text))).render(),
         job(text, "A word.", Applications::Paused).render(),
         confirmation().render(),
         ConfirmationPage { upload: None, contact: None, ..confirmation() }.render(),
@@ -269,7 +285,7 @@ fn assert_harmless(text: &str) {
 
     let with_description = |description: &str| {
         let description = format!("A word.\n\n{description}");
-        job("x", &description, form("x", None, Vec::new())).render().unwrap()
+        job("x", &description, form("x", None, &[])).render().unwrap()
     };
     let (page, harmless) = (with_description(text), structure(&with_description("x")));
     assert!(structure(&page) == harmless, "{text}\n{page}");
@@ -296,7 +312,7 @@ fn no_known_payload_changes_the_structure_of_a_page() {
 fn payloads_are_shown_as_text() {
     for text in PAYLOADS.lines().filter(|text| !text.contains(char::is_control)) {
         let description = format!("A word.\n\n{text}");
-        let page = job(text, &description, form(text, None, problems(text))).render().unwrap();
+        let page = job(text, &description, form(text, None, &problems(text))).render().unwrap();
         assert_eq!(read(&page, "h1"), text);
         assert_eq!(read(&page, "#note"), text);
         assert_eq!(read(&page, "#name-problem"), text);

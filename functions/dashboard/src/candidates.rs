@@ -14,6 +14,7 @@ use shared::model::{
 use shared::providers::bucket::Bucket;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
 
+use crate::answers::{self, AnswerRow};
 use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
@@ -174,6 +175,8 @@ struct ApplicationRow<'p> {
     id: u64,
     /// The URL of the application's resume file.
     file: Option<WebAddress>,
+    /// What the application answered.
+    answers: Vec<AnswerRow<'p>>,
     /// What forms brought.
     offer: Option<OfferRow<'p>>,
 }
@@ -313,6 +316,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let other = |role: Id| others.get(&role).map(|role| role.content.title.as_str());
     let title = |role: Id| applied(role).or_else(|| other(role)).unwrap_or_default();
     let submissions = Submissions::of(&request, &record).await?;
+    let answered = answers::of(&request, &record).await?;
     let applications = record.applications.iter().rev().map(|application| {
         Ok::<_, Error>(ApplicationRow {
             reason: application.rejection_reason.as_ref().map(Text::as_str),
@@ -328,6 +332,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             is_reapplied: application.reapplied,
             id: application.id.get(),
             file: submissions.link(application.resume_file_id, &links),
+            answers: answered.get(&application.id).map(|found| answers::rows(found)).unwrap_or_default(),
             offer: submissions.offer(application, &links, &zone)?,
         })
     });

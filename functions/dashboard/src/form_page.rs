@@ -51,6 +51,8 @@ pub(crate) enum FieldKind {
     File(&'static str),
     /// A heading of the fields below.
     Heading,
+    /// A value that members do not see.
+    Hidden,
 }
 
 impl Field {
@@ -134,6 +136,14 @@ impl Form {
     /// The same form below another page, with this path and name.
     pub(crate) fn below(self, path: impl Into<String>, name: impl Into<String>) -> Self {
         Self { back: Some((path.into(), name.into())), ..self }
+    }
+
+    /// The same form with values that are sent with it, by their names.
+    pub(crate) fn carrying(mut self, values: Vec<(String, String)>) -> Self {
+        let hidden =
+            |(name, value): (String, String)| Field::line(name, "").of(FieldKind::Hidden).with(&value);
+        self.fields.extend(values.into_iter().map(hidden));
+        self
     }
 
     /// The same form with a sentence about what it is for.

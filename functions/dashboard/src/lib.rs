@@ -6,6 +6,7 @@
 //! layout, the forms and the lists. The linker removes the other functions' pages from a binary.
 
 mod account;
+mod answers;
 mod api_keys;
 mod application_limits;
 mod attempts;
@@ -37,6 +38,7 @@ mod notices;
 mod organization;
 mod overview;
 mod personal_data;
+mod posting_questions;
 mod postings;
 mod preview;
 mod privacy;
@@ -77,6 +79,8 @@ pub fn roles() -> Vec<Route> {
         Route::member("POST /dashboard/roles/{id}/status", Member, roles::change_status),
         Route::member("GET /dashboard/roles/{id}/posting", Member, role_forms::edit_posting),
         Route::member("POST /dashboard/roles/{id}/posting", Member, role_forms::save_posting),
+        Route::member("GET /dashboard/roles/{id}/questions", Member, posting_questions::edit),
+        Route::member("POST /dashboard/roles/{id}/questions", Member, posting_questions::save),
         Route::member("POST /dashboard/postings/{id}/status", Member, roles::change_posting_status),
         Route::member("GET /dashboard/postings/{id}/x", Member, x_posts::show),
         Route::member("POST /dashboard/postings/{id}/x", Member, x_posts::post),
@@ -91,6 +95,7 @@ pub fn candidates() -> Vec<Route> {
         Route::member("POST /dashboard/candidates/suspects", Member, suspects::act),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
         Route::member("POST /dashboard/roles/{id}/move", Member, moves::move_on_board),
+        Route::member("GET /dashboard/roles/{id}/answers", Member, answers::show).reading(CandidatesListed),
         Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
         Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),

@@ -151,6 +151,8 @@ messages! {
         RoleSaved = "role-saved": "Role saved.",
         /// The posting was created or edited.
         PostingSaved = "posting-saved": "Posting saved.",
+        /// The questions of a posting were changed.
+        QuestionsSaved = "questions-saved": "Questions saved. The form on the career page asks them from now on.",
         /// The posting was published.
         PostingPublished = "posting-published": "Posting published. It is on your career page while the role is open or paused.",
         /// The posting was unpublished.

@@ -20,7 +20,7 @@ pub(crate) struct JobPreview {
 impl JobPreview {
     /// The preview of a role with a posting.
     pub(crate) fn of(role: &RoleContent, posting: &PostingContent) -> Self {
-        let PublicContent { title, description, requirements } = posting.shown(role);
+        let PublicContent { title, description, requirements, .. } = posting.shown(role);
         let html = |text: Option<&str>| text.map(descriptions::html).unwrap_or_default();
         let facts = [
             ("Department", role.department.as_ref().map(|department| department.as_str().to_owned())),

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use shared::handlers::responses;
+use shared::handlers::responses::posting::PostingContent;
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
 use shared::id::Id;
 use shared::model::{
-    self, Country, Currency, EmploymentType, PayPeriod, Place, Posting, PostingContent, RemotePolicy, Role,
+    self, Country, Currency, EmploymentType, PayPeriod, Place, Posting, Questions, RemotePolicy, Role,
     RoleAndPosting, Text,
 };
 
@@ -18,8 +19,11 @@ use crate::layout::Section;
 use crate::messages::Notice;
 use crate::preview::JobPreview;
 
-/// The content of a posting that follows its role in everything.
-const EMPTY: PostingContent = PostingContent { title: None, public_description: None, requirements: None };
+/// Begins the names of the fields with the questions of a job that is copied.
+const QUESTIONS: &str = "job_posting.questions[";
+/// What the form says of them.
+const WITH_QUESTIONS: &str =
+    "The questions of the copied job are asked, too. You can change everything later.";
 
 /// Shows the form that creates a role with its posting: an empty one, or with the content of the role `copy`.
 pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
@@ -33,18 +37,25 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
     // Only one role can have an identifier in another system, and the day may be over.
     role.content.external_id = None;
     role.content.closes_on = None;
-    let content = posting.map_or(EMPTY, |posting| posting.content);
+    let content = posting.map(|posting| posting.content).unwrap_or_default();
     let shown = json!(shown(&role, &request));
     let fields = quick_post_fields(&shown, role.content.places.list(), &content);
-    quick_post_form_of(fields).show(&request)
+    let form = quick_post_form_of(fields).carrying(question_fields(&content.questions));
+    let form = if content.questions.list().is_empty() { form } else { form.lead(WITH_QUESTIONS) };
+    form.show(&request)
 }
 
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     if is_preview(&request) {
         return match read_form::<quick_post::QuickPost>(&sent(&request)) {
-            Ok(job) => quick_post_form().show_preview(&request, JobPreview::of(&job.role, &job.job_posting)),
-            Err(error) => proposing(quick_post_form(), &request, "role").show_again(&request, error),
+            Ok(job) => {
+                let posting = content(&request, job.job_posting)?;
+                quick_post_form_with(&request).show_preview(&request, JobPreview::of(&job.role, &posting))
+            }
+            Err(error) => {
+                proposing(quick_post_form_with(&request), &request, "role").show_again(&request, error)
+            }
         };
     }
     let is_draft = request.page.form().get("publish") == "false";
@@ -55,12 +66,21 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
                 .map_or_else(|| "/dashboard/roles".to_owned(), |id| format!("/dashboard/roles/{id}"));
             Ok(if is_draft { Notice::DraftSaved } else { Notice::Posted }.redirect_to(&path))
         }
-        Err(error) => proposing(quick_post_form(), &request, "role").show_again(&request, error),
+        Err(error) => proposing(quick_post_form_with(&request), &request, "role").show_again(&request, error),
     }
 }
 
 fn quick_post_form() -> Form {
-    quick_post_form_of(quick_post_fields(&Value::Null, &[], &EMPTY))
+    quick_post_form_of(quick_post_fields(&Value::Null, &[], &model::PostingContent::default()))
+}
+
+/// The form with the questions of a copied job that were sent with it.
+fn quick_post_form_with(request: &MemberRequest) -> Form {
+    let is_question = |(name, _): &(&str, &str)| name.starts_with(QUESTIONS);
+    let fields = request.fields();
+    let questions =
+        fields.iter().filter(is_question).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    quick_post_form().carrying(questions.collect())
 }
 
 fn quick_post_form_of(mut fields: Vec<Field>) -> Form {
@@ -71,10 +91,31 @@ fn quick_post_form_of(mut fields: Vec<Field>) -> Form {
         .lead("Only the title is required. You can change everything later.")
 }
 
+/// The questions of a posting as fields of a form, without their identifiers.
+fn question_fields(questions: &Questions) -> Vec<(String, String)> {
+    let fields = questions.list().iter().enumerate().flat_map(|(index, question)| {
+        let content = &question.content;
+        let field = move |name: &str, value: &str| (format!("{QUESTIONS}{index}].{name}"), value.to_owned());
+        let options = content.options().iter().enumerate();
+        let options: Vec<_> =
+            options.map(|(number, option)| field(&format!("options[{number}]"), option.as_str())).collect();
+        let required = if content.is_required() { "true" } else { "false" };
+        [
+            field("label", content.label().as_str()),
+            field("kind", content.kind().as_str()),
+            field("required", required),
+            field("help", content.help().map_or("", Text::as_str)),
+        ]
+        .into_iter()
+        .chain(options)
+    });
+    fields.collect()
+}
+
 /// The fields of a role and its posting, with the values of another one. A title and a description that are the posting's own
 /// are the role's.
-fn quick_post_fields(role: &Value, places: &[Place], posting: &PostingContent) -> Vec<Field> {
-    let PostingContent { title, public_description, requirements } = posting;
+fn quick_post_fields(role: &Value, places: &[Place], posting: &model::PostingContent) -> Vec<Field> {
+    let model::PostingContent { title, public_description, requirements, questions: _ } = posting;
     let mut role = role.clone();
     if let Some(title) = title {
         role["title"] = json!(title);
@@ -236,7 +277,10 @@ pub(crate) async fn save_posting(request: Arc<MemberRequest>) -> Result<Reply<Ht
     if is_preview(&request) {
         let form = posting_form(&request).await?;
         return match request.input::<PostingContent>() {
-            Ok(posting) => form.show_preview(&request, JobPreview::of(&role.content, &posting)),
+            Ok(posting) => {
+                let posting = content(&request, posting)?;
+                form.show_preview(&request, JobPreview::of(&role.content, &posting))
+            }
             Err(error) => form.show_again(&request, error),
         };
     }
@@ -269,7 +313,8 @@ fn with_short_paths(error: Error) -> Error {
 async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     let role = find_role(request).await?;
     let posting = find_posting(request, &role).await?;
-    let content = posting.as_ref().map_or(&EMPTY, |posting| &posting.content);
+    let empty = model::PostingContent::default();
+    let content = posting.as_ref().map_or(&empty, |posting| &posting.content);
     let seen = match &posting {
         Some(posting) => entity_tag(&responses::posting::Posting::of(
             posting,
@@ -302,16 +347,21 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
         .of_version(seen))
 }
 
+/// The content of a posting that a form has.
+fn content(request: &MemberRequest, posting: PostingContent) -> Result<model::PostingContent, Error> {
+    posting.with_ids(|| request.context.ids().next()).map_err(Error::Validation)
+}
+
 /// Whether the member asks for a preview.
 fn is_preview(request: &MemberRequest) -> bool {
     request.page.form().non_empty("preview").is_some()
 }
 
 /// The role with the content of its posting, which is empty if the role has none.
-async fn find_role_and_posting(request: &MemberRequest) -> Result<(Role, PostingContent), Error> {
+async fn find_role_and_posting(request: &MemberRequest) -> Result<(Role, model::PostingContent), Error> {
     let role = find_role(request).await?;
     let posting = find_posting(request, &role).await?;
-    Ok((role, posting.map_or(EMPTY, |posting| posting.content)))
+    Ok((role, posting.map(|posting| posting.content).unwrap_or_default()))
 }
 
 async fn find_posting(request: &MemberRequest, role: &Role) -> Result<Option<Posting>, Error> {

@@ -12,6 +12,7 @@ use shared::model::{
     Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
 };
 
+use crate::answers::{self, AnswerRow};
 use crate::candidate_list::candidate_path;
 use crate::dates::{Time, Zone};
 use crate::form_page::fields_of;
@@ -34,6 +35,7 @@ pub(crate) struct FormRow<'p> {
     /// The applicant's message.
     pub(crate) note: Option<&'p str>,
     pub(crate) consents: &'p [SubmittedConsent],
+    pub(crate) answers: Vec<AnswerRow<'p>>,
     /// The URL of the resume file.
     pub(crate) file: Option<WebAddress>,
 }
@@ -85,6 +87,7 @@ impl Submissions {
             resume_url: content.resume_url.as_ref().map(WebAddress::as_str),
             note: content.note.as_ref().map(Text::as_str),
             consents: &content.consents,
+            answers: answers::rows(&content.answers),
             file: self.link(form.resume_file_id, links),
         })
     }

@@ -121,6 +121,7 @@ fn application_form(email: &str) -> Outcome<ApplicationForm> {
         resume_url: None,
         note: Some(text("Recorded")?),
         consents: vec![SubmittedConsent { purpose: ConsentPurpose::Recording, wording: text("Recorded")? }],
+        answers: Vec::new(),
     })
 }
 
@@ -308,7 +309,7 @@ impl EventFixtures<'_> {
             return Ok(self.store.commit(transaction).await?);
         };
         let slug = Slug::of(slug, "job");
-        let content = PostingContent { title: None, public_description: None, requirements: None };
+        let content = PostingContent::default();
         let draft = Posting::draft(id(number)?, &role, slug.clone(), content, self.now);
         let posting = if published { draft.publish(&role, self.now)? } else { draft };
         let role = role.link(posting.link(), self.now);

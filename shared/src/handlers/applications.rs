@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::responses::application::{Application, Offered};
+use super::responses::question::Answer;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
 use crate::id::Id;
 use crate::model::{ApplicationStatus, Email, Name, Stage};
@@ -34,7 +35,7 @@ pub struct ListedApplication {
     email: Email,
 }
 
-/// An application with its candidate, and with what forms have offered to it.
+/// An application with its candidate, its answers and what forms have offered to it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationDetail {
     #[serde(flatten)]
@@ -43,6 +44,9 @@ pub struct ApplicationDetail {
     /// if nothing waits.
     #[schema(value_type = Option<Offered>)]
     offered: Option<Offered>,
+    /// The answers that the application came with: those of the form with which the candidate applied, or of the request. What
+    /// later forms answer is in their submissions.
+    answers: Vec<Answer>,
 }
 
 /// Lists applications, newest first. The filters narrow the list: `role_id`, alone or with `stage` or `status`;
@@ -65,13 +69,38 @@ pub async fn list(
     request.reply(applications, ListedApplication::from)
 }
 
-/// Returns an application with the candidate's name and e-mail address, and with what waits in `offered`.
+/// Returns an application with the candidate's name and e-mail address, its answers, and what waits in `offered`.
 pub async fn show(request: ApiRequest<()>) -> Result<Reply<ApplicationDetail>, Error> {
     let found = request.context.store().find_application(request.tenant(), request.context.id()?).await?;
     let application = found.ok_or(Error::NotFound)?;
     request.input()?;
-    let offered = application.application.offered.clone().map(Offered::from);
-    Reply::resource(&ApplicationDetail { application: application.into(), offered })
+    let CandidateApplication { application: one, candidate } = &application;
+    let answers = if one.has_answers {
+        request.context.store().find_answers(request.tenant(), candidate.id, one.id).await?
+    } else {
+        Vec::new()
+    };
+    let (offered, answers) = (one.offered.clone().map(Offered::from), Answer::all(answers));
+    Reply::resource(&ApplicationDetail { application: application.into(), offered, answers })
+}
+
+/// The answers of an application of a candidate.
+#[derive(Debug, Serialize)]
+pub struct AnsweredApplication {
+    application_id: Id,
+    answers: Vec<Answer>,
+}
+
+/// Returns the answers of a candidate's applications that have any, the newest application first. Only a tool calls it, after it
+/// has read the candidate.
+pub async fn list_answers(request: ApiRequest<()>) -> Result<Reply<Vec<AnsweredApplication>>, Error> {
+    request.input()?;
+    let found = request.context.store().list_answers(request.tenant(), request.id()?).await?;
+    let answered = found.into_iter().map(|found| AnsweredApplication {
+        application_id: found.application_id,
+        answers: Answer::all(found.answers),
+    });
+    Reply::ok(&answered.collect())
 }
 
 /// Fails with 422 if filters cannot be combined.

@@ -2,14 +2,15 @@
 
 use super::responses::application::Application;
 use super::responses::candidate::{Candidate, CandidateDetail};
+use super::responses::question::NewAnswer;
 use super::responses::resume::ResumeLinks;
 use super::responses::screen::ScreenAccess;
 use crate::http::{ApiRequest, Change, Created, Error, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, AuditAction, CandidateRecord, Email, ExternalId, GivenPhone, Name, Phone, Profile, Resume, Role,
-    Scalar, Source, Tag, Tags, TouchpointKind, Value, WebAddress,
+    self, AuditAction, CandidateRecord, Email, ExternalId, GivenPhone, Name, Phone, Profile, Questions,
+    Resume, Role, Scalar, Source, Tag, Tags, TouchpointKind, Value, WebAddress,
 };
 use crate::services::applying::{Applicant, apply_for};
 use crate::store::Transaction;
@@ -32,6 +33,9 @@ input! {
         external_id: optional ExternalId,
         /// An open role that the candidate applies for.
         role_id: optional Id,
+        /// Answers to questions of the role's job posting, other than those of the kind `file`. None is required. All together
+        /// have at most 20,000 characters.
+        answers: objects NewAnswer[Questions::MAX],
     }
 
     /// Changes to a candidate.
@@ -145,7 +149,31 @@ input! {
         role_id: required Id,
         /// Where the application came from; `api` by default.
         source: optional Source,
+        /// Answers to questions of the role's job posting. None is required. All together have at most 20,000 characters.
+        answers: objects NewAnswer[Questions::MAX],
     }
+}
+
+/// Reads answers to the questions of the role's posting, which is read only if there are any. A file must be one of the
+/// candidate, who has none before the application creates him or her.
+async fn read_answers<I>(
+    request: &ApiRequest<I>,
+    role: &Role,
+    candidate: Option<Id>,
+    answers: Option<Vec<NewAnswer>>,
+) -> Result<Vec<model::Answer>, Error> {
+    let answers = answers.unwrap_or_default();
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let posting = match role.posting.as_ref().filter(|_| !answers.is_empty()) {
+        Some(link) => store.find_posting(tenant, link.id).await?,
+        None => None,
+    };
+    let questions = posting.map(|posting| posting.content.questions).unwrap_or_default();
+    let files = match candidate {
+        Some(id) => store.find_submitted_files(tenant, id, &NewAnswer::files(&answers, &questions)).await?,
+        None => Vec::new(),
+    };
+    NewAnswer::read_all(&answers, &questions, &files)
 }
 
 /// Creates a candidate. With `role_id`, the candidate also applies for that role, and the application has the same
@@ -156,8 +184,11 @@ input! {
 /// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
 /// - `erased`: an earlier request with the same idempotency key created a candidate who was erased.
 pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Visible<Candidate>>>, Error> {
-    let NewCandidate { name, email, phone, resume_url, source, tags, external_id, role_id } =
+    let NewCandidate { name, email, phone, resume_url, source, tags, external_id, role_id, answers } =
         request.input()?;
+    if role_id.is_none() && answers.as_ref().is_some_and(|answers| !answers.is_empty()) {
+        return Err(Error::Validation(vec!["answers can't be given without role_id".to_owned()]));
+    }
     let store = request.context.store();
     let role = match role_id {
         Some(id) => Some(store.find_role(request.tenant(), id).await?.ok_or_else(unknown_role)?),
@@ -176,7 +207,8 @@ pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<V
     let mut transaction = request.transaction();
     if let Some(role) = role {
         let (applicant, author) = (Applicant::New(record), request.author());
-        (record, _) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
+        let answers = read_answers(&request, &role, None, answers).await?;
+        (record, _) = apply_for(&mut transaction, applicant, &role, source, None, answers, &author)?;
     } else {
         let created = TouchpointKind::Created { source };
         transaction.insert_candidate(record.clone(), &request.author().touchpoints([created]))?;
@@ -262,10 +294,11 @@ pub async fn apply(
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
     let role = role.ok_or_else(unknown_role)?;
     let candidate_id = before.candidate.id;
+    let answers = read_answers(&request, &role, Some(candidate_id), input.answers).await?;
     let mut transaction = request.transaction();
     let (applicant, author) = (Applicant::Known(before), request.author());
     let source = input.source.unwrap_or(Source::API);
-    let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
+    let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, answers, &author)?;
     let address = request.address("applications", application.id);
     let application = request.visible(Application::of(candidate_id, &application));
     let reply = Reply::resource(&application)?.created(address);

@@ -1,10 +1,11 @@
 //! Creating, editing and publishing job postings.
 
-use super::responses::posting::Posting;
+use super::responses::posting::{Posting, PostingContent};
+use super::responses::question::GivenQuestions;
 use super::{invalid, questions};
 use crate::http::{ApiRequest, Collection, Created, Error, Listing, Reply, input};
 use crate::id::Id;
-use crate::model::{self, LongText, PostingContent, RoleAndPosting, Slug, Title};
+use crate::model::{self, LongText, RoleAndPosting, Slug, Title};
 use crate::store::Listed;
 
 input! {
@@ -24,6 +25,7 @@ input! {
         /// an image is replaced by its alternative text.
         public_description: change LongText,
         requirements: change LongText,
+        questions: part GivenQuestions,
     }
 }
 
@@ -31,6 +33,7 @@ input! {
 /// the role changes later.
 pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
     let RolePosting { role_id, job_posting } = request.input()?;
+    let job_posting = in_job_posting(job_posting.with_ids(|| request.context.ids().next()))?;
     let role = request.context.store().find_role(request.tenant(), role_id).await?;
     let role = role.ok_or_else(|| invalid("role_id must be the id of a role"))?;
     if role.posting.is_some() {
@@ -58,6 +61,14 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
         .await
 }
 
+/// The content of a posting, whose mistakes have the path that it has in a request.
+pub(super) fn in_job_posting(
+    content: Result<model::PostingContent, Vec<String>>,
+) -> Result<model::PostingContent, Error> {
+    let in_object = |message| format!("job_posting.{message}");
+    content.map_err(|messages| Error::Validation(messages.into_iter().map(in_object).collect()))
+}
+
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
 /// cleared `title` or `public_description` follows the role. A no-op PATCH writes nothing.
 ///
@@ -66,15 +77,17 @@ pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Po
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
-    let PostingPatch { title, public_description, requirements } = request.input()?;
+    let PostingPatch { title, public_description, requirements, questions } = request.input()?;
     let role = find_role(&request, &posting).await?;
     let shown = present(&request, &posting, &role).await;
     request.check_precondition(&shown)?;
     let current = posting.content.clone();
-    let content = PostingContent {
+    let questions = questions.apply(&current.questions, || request.context.ids().next());
+    let content = model::PostingContent {
         title: title.apply(current.title),
         public_description: public_description.apply(current.public_description),
         requirements: requirements.apply(current.requirements),
+        questions: questions.map_err(Error::Validation)?,
     };
     if content == posting.content {
         return Reply::resource(&shown);

@@ -3,11 +3,12 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::responses::posting::career_portal_url;
+use super::postings::in_job_posting;
+use super::responses::posting::{PostingContent, career_portal_url};
 use super::responses::{posting, role};
 use super::{questions, roles};
 use crate::http::{ApiRequest, CreatedTogether, Error, Reply, input};
-use crate::model::{Posting, PostingContent, Role, RoleContent, Slug};
+use crate::model::{Posting, Role, RoleContent, Slug};
 
 input! {
     /// A role and a job posting to create together.
@@ -42,6 +43,7 @@ pub struct Posted {
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
+    let job_posting = in_job_posting(job_posting.with_ids(|| request.context.ids().next()))?;
     let now = request.context.now();
     if publish {
         request.confirm(questions::of_quick_post).await?;

@@ -367,6 +367,18 @@ impl<'v> Reader<'_, 'v> {
 
     /// Takes the items of an array with at most `max` of them.
     fn items(&mut self, name: &str, max: usize) -> Change<Vec<RawField<'v>>> {
+        if self.kind == Kind::FormField {
+            // Items that may contain a comma have fields of their own.
+            let item = |index| match self.take(&format!("{name}[{index}]")) {
+                Field::Value(item) => Some(item),
+                Field::Absent | Field::Blank | Field::Invalid => None,
+            };
+            let items: Vec<_> = (0..=max).map_while(item).collect();
+            if !items.is_empty() {
+                self.check_length(name, items.len(), max);
+                return Change::Set(items);
+            }
+        }
         let items = match self.take(name) {
             Field::Absent | Field::Invalid => return Change::Keep,
             Field::Blank => return Change::Clear,
@@ -488,6 +500,7 @@ fn scalar(raw: &RawValue) -> Option<Scalar<'_>> {
         Some(b'f') => Scalar::Bool(false),
         Some(b'"') => Scalar::Text(serde_json::from_str(raw.get()).ok()?),
         Some(b'-' | b'0'..=b'9') => Scalar::Number(raw.get()),
+        Some(b'[') => serde_json::from_str(raw.get()).map_or(Scalar::Other, Scalar::Texts),
         _ => Scalar::Other,
     })
 }

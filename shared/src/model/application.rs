@@ -138,6 +138,9 @@ pub struct Application {
     /// What forms of a known person brought, until a member accepts or dismisses it; never empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
+    /// Whether the application came with answers, which are an item of their own.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub has_answers: bool,
 }
 
 // Serde passes a reference.
@@ -290,6 +293,7 @@ impl Application {
             submissions: Vec::new(),
             resume_file_id: None,
             offered: None,
+            has_answers: false,
         }
     }
 

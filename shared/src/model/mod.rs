@@ -7,6 +7,7 @@
 
 mod accent;
 mod actor;
+mod answer;
 mod application;
 mod audience;
 mod audit;
@@ -44,6 +45,7 @@ mod place;
 mod posting;
 mod product_name;
 mod public_name;
+mod question;
 mod redirect_uri;
 mod resume;
 mod retention;
@@ -75,6 +77,7 @@ pub mod x_text;
 
 pub use accent::{Accent, Colour};
 pub use actor::{Actor, ActorId, ActorKind};
+pub use answer::{Answer, AnswerNumber, AnswerValue, Answers, GivenAnswer};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, RoleState, Stage, StageCount,
 };
@@ -128,6 +131,10 @@ pub use place::{City, Location, Place, Places, PostalCode, Region};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use product_name::names_product;
 pub use public_name::is_public_name;
+pub use question::{
+    GivenQuestion, LongAnswer, Question, QuestionContent, QuestionHelp, QuestionKind, QuestionLabel,
+    QuestionOption, Questions, ShortText,
+};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile, SuspectFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};

@@ -149,7 +149,7 @@ mod tests {
     fn a_posting_is_listed_while_it_is_published_and_its_role_is_open() {
         let content = RoleContent::titled(Title::parse("Engineer").unwrap().unwrap());
         let draft = Role::draft(Id::new(1).unwrap(), content, at(1));
-        let content = PostingContent { title: None, public_description: None, requirements: None };
+        let content = PostingContent::default();
         let offline =
             Posting::draft(Id::new(2).unwrap(), &draft, Slug::of("Engineer", "job"), content, at(2));
         let published = offline.clone().publish(&draft, at(3)).unwrap();

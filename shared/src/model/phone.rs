@@ -195,7 +195,7 @@ fn ascii(c: char) -> char {
 }
 
 /// The decimal digit of any script, in ASCII.
-fn digit(c: char) -> Option<char> {
+pub(super) fn digit(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c).filter(char::is_ascii_digit);
     }

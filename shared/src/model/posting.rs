@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
-use super::{Role, Slug};
+use super::{Questions, Role, Slug};
 use crate::clock::Timestamp;
 use crate::descriptions;
 use crate::id::Id;
 
 /// The content of a posting as given. A missing title or description follows the role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostingContent {
     /// The posting's own title.
     pub title: Option<Title>,
@@ -19,6 +19,9 @@ pub struct PostingContent {
     /// The requirements. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
     /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub requirements: Option<LongText>,
+    /// The questions of the application form.
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
+    pub questions: Questions,
 }
 
 /// The content of a posting as shown: its own, and its role's where it has none.
@@ -30,16 +33,19 @@ pub struct PublicContent<'c> {
     pub description: Option<&'c LongText>,
     /// The requirements.
     pub requirements: Option<&'c LongText>,
+    /// The questions of the application form.
+    pub questions: &'c Questions,
 }
 
 impl PostingContent {
     /// The fields, and whether they differ from those of `other`.
     pub fn differences(&self, other: &Self) -> impl Iterator<Item = (&'static str, bool)> {
-        let Self { title, public_description, requirements } = self;
+        let Self { title, public_description, requirements, questions } = self;
         [
             ("title", *title != other.title),
             ("public_description", *public_description != other.public_description),
             ("requirements", *requirements != other.requirements),
+            ("questions", *questions != other.questions),
         ]
         .into_iter()
     }
@@ -50,6 +56,7 @@ impl PostingContent {
             title: self.title.as_ref().unwrap_or(&role.title),
             description: self.public_description.as_ref().or(role.description.as_ref()),
             requirements: self.requirements.as_ref(),
+            questions: &self.questions,
         }
     }
 }
@@ -150,9 +157,6 @@ mod tests {
     use super::*;
     use crate::model::Text;
 
-    const NOTHING: PostingContent =
-        PostingContent { title: None, public_description: None, requirements: None };
-
     fn role() -> Role {
         let content = RoleContent {
             description: LongText::parse("Of the role").unwrap(),
@@ -176,7 +180,7 @@ mod tests {
             (None, own_description(), ("Engineer", "Public")),
             (own_title(), own_description(), ("Builder", "Public")),
         ] {
-            let content = PostingContent { title, public_description, requirements: None };
+            let content = PostingContent { title, public_description, ..PostingContent::default() };
             let role = role();
             let content = content.shown(&role.content);
             let description = content.description.map(Text::as_str);
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn publishing_is_idempotent_and_fails_for_a_closed_role() {
-        let posting = posting(NOTHING);
+        let posting = posting(PostingContent::default());
         for status in RoleStatus::ALL {
             let role = Role { status, ..role() };
             let published = posting.clone().publish(&role, Timestamp::MAX);

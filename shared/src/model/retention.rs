@@ -301,6 +301,7 @@ mod tests {
             note: None,
             consents: Vec::new(),
             source: None,
+            answers: Vec::new(),
         };
         let submission = Submission {
             id: id(200),

@@ -8,7 +8,7 @@ use super::consent::SubmittedConsent;
 use super::contact::{Email, WebAddress};
 use super::offered::{Offered, OfferedConsent};
 use super::phone::{Phone, TypedPhone};
-use super::{Application, Profile, Resume, ResumeFile, Source};
+use super::{Answer, Application, Profile, Resume, ResumeFile, Source};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -29,6 +29,9 @@ pub struct ApplicationForm {
     pub note: Option<Notes>,
     /// The consents that the applicant gave.
     pub consents: Vec<SubmittedConsent>,
+    /// The answers to the questions of the job posting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// The source that the link to the page named, if the organization lists it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
@@ -127,6 +130,15 @@ impl CandidateRecord {
             application.add_submission(submission, is_known);
         }
         self.without_moot_offers()
+    }
+
+    /// Says that the application that was just added came with answers.
+    #[must_use]
+    pub fn with_answers(mut self, application: Id) -> Self {
+        if let Some(application) = self.application_mut(application) {
+            application.has_answers = true;
+        }
+        self
     }
 
     /// Adds a form with which the candidate applied again for the role.

@@ -87,18 +87,21 @@ impl SuspectForm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ConsentPurpose, ConsentWording, Lines, SubmittedConsent, Text, TypedPhone};
+    use crate::model::{
+        Answer, AnswerValue, ConsentPurpose, ConsentWording, Lines, Questions, SubmittedConsent, Text,
+        TypedPhone,
+    };
 
     /// An item in DynamoDB has at most 400 KB, and 20,000 forms a day should not cost more than they must.
     #[test]
-    fn the_largest_form_has_less_than_32_kb() {
+    fn the_largest_form_without_answers_has_less_than_32_kb_and_any_less_than_160_kb() {
         let id = Id::LAST;
         let consents = ConsentPurpose::ALL.map(|purpose| {
             let wording: ConsentWording = Lines::parse(&"x".repeat(100)).unwrap().unwrap();
             SubmittedConsent { purpose, wording }
         });
         let label = "b".repeat(61);
-        let form = SuspectForm {
+        let mut form = SuspectForm {
             id,
             posting_id: id,
             role_id: id,
@@ -114,9 +117,18 @@ mod tests {
                 resume_url: Some(format!("https://example.com/{}", "x".repeat(1_980)).parse().unwrap()),
                 note: Lines::parse(&"\u{1F600}".repeat(5_000)).unwrap(),
                 consents: consents.into(),
+                answers: Vec::new(),
             },
             file: None,
         };
         assert!(serde_json::to_string(&form).unwrap().len() < 32 * 1024);
+        let answer = Answer {
+            question_id: id,
+            label: Text::parse(&"\u{1F600}".repeat(300)).unwrap().unwrap(),
+            value: AnswerValue::LongText(Lines::parse(&"\u{1F600}".repeat(800)).unwrap().unwrap()),
+        };
+        form.content.answers = vec![answer; Questions::MAX];
+        assert!(!Answer::are_too_long(&form.content.answers));
+        assert!(serde_json::to_string(&form).unwrap().len() < 160 * 1024);
     }
 }

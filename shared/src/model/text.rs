@@ -18,6 +18,9 @@ pub type Lines<const MAX: usize> = Text<MAX, true>;
 pub type ExternalId = Text<200>;
 
 impl<const MAX: usize, const MULTILINE: bool> Text<MAX, MULTILINE> {
+    /// The maximum number of characters.
+    pub const MAX_LENGTH: usize = MAX;
+
     /// Trims and validates text. Returns `None` for blank text. Line ends become `\n`. The limit applies before
     /// trimming, because a schema can express only that.
     pub fn parse(given: &str) -> Result<Option<Self>, String> {

@@ -26,7 +26,9 @@ pub enum Scalar<'v> {
     Bool(bool),
     /// A query parameter or a form field.
     Word(&'v str),
-    /// A JSON object or an array.
+    /// A JSON array of strings.
+    Texts(Vec<String>),
+    /// A JSON object or another array.
     Other,
 }
 
@@ -93,9 +95,7 @@ impl Value for bool {
 
 impl Value for Date {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let Some(text) = text(scalar)? else { return Ok(None) };
-        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text && date.year() > 0);
-        date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
+        text(scalar)?.map(date).transpose()
     }
 
     fn schema() -> RefOr<Schema> {
@@ -113,6 +113,12 @@ impl Value for Timestamp {
     fn schema() -> RefOr<Schema> {
         formatted(KnownFormat::DateTime).into()
     }
+}
+
+/// Parses a date.
+pub(super) fn date(text: &str) -> Result<Date, String> {
+    let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text && date.year() > 0);
+    date.ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
 }
 
 /// Whether the text has the format of RFC 3339, section 5.6. ISO 8601 allows many other formats.

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Schema, SchemaFormat};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, SchemaType};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{LINE, LINES, WEB_ADDRESS, integer, phone_as_typed, string};
 use super::value::parsed;
 use super::{
-    Amount, Country, Currency, Email, EndpointUrl, FeedPosition, GivenPhone, Phone, RedirectUri, Salary,
-    Scalar, SearchQuery, Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
+    Amount, Country, Currency, Email, EndpointUrl, FeedPosition, GivenAnswer, GivenPhone, Phone, RedirectUri,
+    Salary, Scalar, SearchQuery, Slug, Tag, Tags, Text, TimeZoneName, Value, WebAddress,
 };
 use crate::id::Id;
 
@@ -42,6 +42,26 @@ impl<const MAX: usize, const MULTILINE: bool> Value for Text<MAX, MULTILINE> {
 
     fn schema() -> RefOr<Schema> {
         <Self as PartialSchema>::schema()
+    }
+}
+
+/// The value of an answer. Which values a question accepts depends on its kind.
+impl Value for GivenAnswer {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            scalar if scalar.is_blank() => Ok(None),
+            Scalar::Text(text) => Ok(Some(Self::Text(text.clone()))),
+            Scalar::Word(text) => Ok(Some(Self::Text((*text).to_owned()))),
+            Scalar::Number(written) => Ok(Some(Self::Number((*written).to_owned()))),
+            Scalar::Bool(value) => Ok(Some(Self::Bool(*value))),
+            Scalar::Texts(texts) => Ok(Some(Self::Texts(texts.clone()))),
+            Scalar::Other => Err("must be a string, a number, a boolean or an array of strings".to_owned()),
+        }
+    }
+
+    // Generators of clients know no unions.
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(SchemaType::AnyValue).into()
     }
 }
 

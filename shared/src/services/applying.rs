@@ -3,8 +3,8 @@
 use super::Author;
 use crate::id::Id;
 use crate::model::{
-    Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Profile, Resume, Role, Source,
-    Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
+    Answer, Answers, Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Profile,
+    Resume, Role, Source, Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
 };
 use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
@@ -45,7 +45,8 @@ pub fn apply_with_form(
     let before = existing.unwrap_or_else(|| new_candidate(&form, author));
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
-    let applied = apply_for(transaction, applicant, role, form.source(), Some(form.clone()), author);
+    let answers = form.answers.clone();
+    let applied = apply_for(transaction, applicant, role, form.source(), Some(form.clone()), answers, author);
     let submitted = match applied {
         Ok((_, application)) => {
             let submission = application.submissions.last().copied();
@@ -83,13 +84,15 @@ pub fn hide_known(
 ) -> Result<(), ApplyError> {
     let mut as_new = Transaction::new(transaction.tenant());
     let applicant = Applicant::New(new_candidate(&form, author));
-    apply_for(&mut as_new, applicant, role, form.source(), Some(form), author)?;
+    let answers = form.answers.clone();
+    apply_for(&mut as_new, applicant, role, form.source(), Some(form), answers, author)?;
     transaction.pad(as_new.sent(), candidate);
     Ok(())
 }
 
 /// Adds an application to the transaction: the candidate's record, the application's list entry, the role's counter and
-/// the history. The role's status and title must not change before the commit. Returns the record with the application as its last one.
+/// the answers and the history. The role's status and title must not change before the commit. Returns the record with the
+/// application as its last one.
 ///
 /// The consents in a form are recorded only for a new candidate. To an existing one they are only offered, because anyone
 /// can submit a form with another person's e-mail address.
@@ -99,6 +102,7 @@ pub fn apply_for(
     role: &Role,
     source: Source,
     form: Option<ApplicationForm>,
+    answers: Vec<Answer>,
     author: &Author<'_>,
 ) -> Result<(CandidateRecord, Application), ApplyError> {
     let (before, is_new) = match applicant {
@@ -117,6 +121,10 @@ pub fn apply_for(
     if let Some(submission) = &submission {
         transaction.insert_submission(after.candidate.id, submission)?;
         after = after.with_first_submission(submission, !is_new);
+    }
+    if !answers.is_empty() {
+        transaction.insert_answers(after.candidate.id, &Answers { application_id, answers })?;
+        after = after.with_answers(application_id);
     }
     let consents = submission.into_iter().flat_map(|submission| submission.content.consents);
     if is_new {

@@ -365,7 +365,8 @@ pub(super) fn entry_item(
     application: &Application,
 ) -> Result<Item, StoreError> {
     // Lists do not show these parts.
-    let listed = Application { submissions: Vec::new(), offered: None, ..application.clone() };
+    let listed =
+        Application { submissions: Vec::new(), offered: None, has_answers: false, ..application.clone() };
     let (key, status) = (keys::application(tenant, application.id), application.status());
     let filter = |state| keys::applications_in(tenant, None, state);
     let entry = Entry { candidate_id, application: listed };

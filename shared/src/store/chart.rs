@@ -78,6 +78,9 @@ macro_rules! rows {
             /// consent of a candidate
             consent: Consent, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_consents,
                 "CONSENT#{id:016}"(id: Id), of Candidate;
+            /// answers of an application
+            application_answers: Answers, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_answers,
+                "ANSWERS#{application:016}"(application: Id), of Candidate;
             /// file that came with a submitted form
             submitted_file: SubmittedFile, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
                 "FILE#{id:016}"(id: Id), of Candidate;

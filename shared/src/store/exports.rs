@@ -14,8 +14,8 @@ use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{
-    CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, SuspectForm, Tenant,
-    Touchpoint, Turn,
+    Answers, CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, SuspectForm,
+    Tenant, Touchpoint, Turn,
 };
 
 /// Everything that is stored about a candidate.
@@ -33,6 +33,8 @@ pub struct CandidateData {
     pub consents: Vec<Consent>,
     /// The submitted forms that are kept, newest first.
     pub submissions: Vec<Submission>,
+    /// The answers of applications.
+    pub answers: Vec<Answers>,
     /// The files that came with forms.
     pub files: Vec<SubmittedFile>,
     /// The newest suspect forms with the candidate's e-mail address.
@@ -104,6 +106,7 @@ impl Store {
             notes: take(&mut found, "note")?,
             consents: take(&mut found, "consent")?,
             submissions: take(&mut found, "submission")?,
+            answers: take(&mut found, "application_answers")?,
             files: take(&mut found, "submitted_file")?,
             suspects,
             others: found.into_iter().map(as_stored).collect::<Result<_, _>>()?,

@@ -5,6 +5,7 @@
 //! method scans the table, and no query uses a filter expression.
 
 mod admission;
+mod answers;
 mod api_keys;
 mod applications;
 mod audit;

@@ -1,5 +1,7 @@
 //! Submitted application forms, and the files that came with them.
 
+use std::collections::BTreeSet;
+
 use super::candidates::MAX_PAGES;
 use super::item::number;
 use super::{Store, StoreError, Transaction, item, keys};
@@ -54,6 +56,22 @@ impl Store {
         id: Id,
     ) -> Result<Option<Submission>, StoreError> {
         self.read(keys::submission(tenant, candidate, id)).await?.map(item::read).transpose()
+    }
+
+    /// Those of these files that came with forms of the candidate.
+    pub async fn find_submitted_files(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        ids: &[Id],
+    ) -> Result<Vec<Id>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys: BTreeSet<_> = ids.iter().collect();
+        let keys = keys.into_iter().map(|id| keys::submitted_file(tenant, candidate, *id));
+        let items = self.read_many(keys).await?;
+        items.into_iter().map(|item| Ok(item::read::<SubmittedFile>(item)?.id)).collect()
     }
 
     /// The submitted forms that contain the consents of an offer, and the file of the offer.

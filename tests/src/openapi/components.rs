@@ -109,6 +109,13 @@ pub(super) fn parameters() -> Value {
             "description": "The organization's slug in live or test mode.",
             "schema": Slug::schema(),
         },
+        "slug": {
+            "name": "slug",
+            "in": "path",
+            "required": true,
+            "description": "The job posting's slug.",
+            "schema": Slug::schema(),
+        },
         "provider": {
             "name": "provider",
             "in": "path",

@@ -15,7 +15,7 @@ use super::schema::Described;
 use super::words::in_words;
 
 /// The titles of operations whose id is a poor title.
-pub(super) const TITLES: [(&str, &str); 12] = [
+pub(super) const TITLES: [(&str, &str); 13] = [
     ("apply_candidate", "Create application"),
     ("invite_screen", "Invite to voice screen"),
     ("list_posts", "List X posts"),
@@ -23,6 +23,7 @@ pub(super) const TITLES: [(&str, &str); 12] = [
     ("redeliver_webhook_endpoint", "Redeliver event"),
     ("replay_webhook_endpoint", "Replay events"),
     ("send_message", "Send MCP message"),
+    ("show_form", "Show application form"),
     ("show_openapi", "Show OpenAPI document"),
     ("show_protected_api", "Show API metadata"),
     ("show_protected_host", "Show host metadata"),

@@ -1,9 +1,10 @@
 //! The tool that adds a candidate.
 
 use serde_json::{Value, json};
-use shared::handlers::candidates::{self, NewCandidate};
+use shared::handlers::candidates;
 use shared::http::input;
-use shared::model::Scope;
+use shared::id::Id;
+use shared::model::{Email, ExternalId, GivenPhone, Name, Scope, Source, Tag, Tags, WebAddress};
 
 use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
@@ -38,7 +39,14 @@ pub(super) const TOOL: Tool = Tool {
 
 input! {
     struct Arguments {
-        _candidate: part NewCandidate,
+        _name: required Name,
+        _email: required Email,
+        _phone: optional GivenPhone,
+        _resume_url: optional WebAddress,
+        _source: optional Source,
+        _tags: list Tag[Tags::MAX],
+        _external_id: optional ExternalId,
+        _role_id: optional Id,
         _key: part CallKey,
     }
 }

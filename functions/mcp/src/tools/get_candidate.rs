@@ -1,7 +1,7 @@
 //! The tool that shows one candidate.
 
 use serde_json::{Map, Value, json};
-use shared::handlers::{candidate_detail, notes};
+use shared::handlers::{applications, candidate_detail, notes};
 use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{AuditAction, Scope};
@@ -121,8 +121,18 @@ async fn answer(request: &McpRequest, id: Id, format: ResponseFormat) -> Result<
     if !format.is_detailed() {
         return Ok(budget::fit(|max| show(&candidate, format, max)));
     }
+    let call = request.call(Some(id), Map::new())?;
+    let answered = request.carry_out(call, applications::list_answers).await?;
     let within = budget::MAX - FOR_NOTES;
-    let detail = budget::fit_within(within, |max| show(&candidate, format, max));
+    let with_answers = |max| {
+        let mut shown = show(&candidate, format, max);
+        let answers = answers(&answered, max);
+        if !answers.is_empty() {
+            shown["untrusted"]["answers"] = answers.into();
+        }
+        shown
+    };
+    let detail = budget::fit_within(within, with_answers);
     // Room for the fields around the notes.
     let left = budget::MAX.saturating_sub(budget::cost(&detail) + 300);
     let (notes, next) = if left < LEAST_FOR_NOTES {
@@ -240,6 +250,18 @@ fn show(candidate: &Value, format: ResponseFormat, max: usize) -> Value {
     shown.insert("untrusted".to_owned(), fenced.into());
     shown.insert("next_cursor".to_owned(), Value::Null);
     json!(shown)
+}
+
+/// The answers of the newest application that has any.
+fn answers(answered: &Value, max: usize) -> Vec<Value> {
+    let newest = &answered[0];
+    let answers = newest["answers"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+    let shown = answers.map(|answer| {
+        let mut shown = trusted(newest, &["application_id"]);
+        shown.extend(untrusted(answer, &["label", "value"], max));
+        json!(shown)
+    });
+    shown.collect()
 }
 
 /// An entry of the history, without anything that people wrote.

@@ -119,10 +119,11 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
             let request = api.request("POST".parse().unwrap(), path).key(demo, mode).json(&body);
             request.header("idempotency-key", &format!("key-{path}").replace('/', "-")).send().await
         };
-        let posted =
-            post("/api/v1/quick_post", json!({ "role": { "title": "Analyst", "external_id": "analyst-7" } }))
-                .await
-                .expect(201);
+        let posted = json!({
+            "role": { "title": "Analyst", "external_id": "analyst-7" },
+            "job_posting": { "questions": [{ "label": "Why?", "kind": "short_text", "help": "Shortly." }] },
+        });
+        let posted = post("/api/v1/quick_post", posted).await.expect(201);
         let role = posted.number("/role/id");
         let draft = post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
         post("/api/v1/job_postings", json!({ "role_id": draft })).await.expect(201);
@@ -130,6 +131,8 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         let form = Form::new(&[("name", "Ada"), ("email", "ada@gmail.com"), ("consent", "yes")]);
         let form =
             form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("confirm_topic", "");
+        let question = format!("question_{}", posted.number("/job_posting/questions/0/id"));
+        let form = form.and(&question, "I like numbers.");
         let resume = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
         Browser::new(api).submit_file(&apply, &form, resume).await.expect(303);
         // Two suspect forms, one of them with a file.

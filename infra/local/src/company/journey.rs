@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use shared::clock::{Clock, Timestamp, later};
 use shared::id::Ids;
 use shared::model::{
-    Actor, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent, ConsentPurpose,
-    Failure, Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome, Profile, Report,
-    ScreenRecord, ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags, Touchpoint,
-    TouchpointKind, VoiceProvider,
+    Actor, Answers, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent,
+    ConsentPurpose, Failure, Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome,
+    Profile, Report, ScreenRecord, ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags,
+    Touchpoint, TouchpointKind, VoiceProvider,
 };
 use shared::providers::voice::{CallOrder, simulated_report};
 use shared::services::Author;
@@ -19,6 +19,7 @@ use shared::services::screening::Reference;
 use shared::store::Transaction;
 
 use super::people::Person;
+use super::questions::answers;
 use super::roles::PlannedRole;
 use super::setting::{Company, Outcome, text};
 
@@ -143,6 +144,11 @@ impl<'c> Journey<'c> {
             let note = if dice.chance(40) { Some(text(dice.pick(&MESSAGES))?) } else { None };
             kinds.extend(journey.consent(&consents, &actor)?);
             let (phone_as_typed, resume_url) = (None, None);
+            let number = journey.record.candidate.id.get();
+            let answers = match &role.posting {
+                Some(posting) => answers(role.plan.questions(), &posting.content.questions, number)?,
+                None => Vec::new(),
+            };
             form = Some(ApplicationForm {
                 name,
                 email,
@@ -152,6 +158,7 @@ impl<'c> Journey<'c> {
                 note,
                 consents,
                 source: None,
+                answers,
             });
         }
         kinds.push(journey.application(role, source, form)?);
@@ -197,6 +204,12 @@ impl<'c> Journey<'c> {
             let form = Submission { id, application_id, role_id, content, resume_file_id, submitted_at };
             self.transaction.insert_submission(self.record.candidate.id, &form)?;
             self.record = self.record.clone().with_first_submission(&form, false);
+            let answers = form.content.answers;
+            if !answers.is_empty() {
+                let candidate = self.record.candidate.id;
+                self.transaction.insert_answers(candidate, &Answers { application_id, answers })?;
+                self.record = self.record.clone().with_answers(application_id);
+            }
             submission_id = Some(id);
         }
         Ok(TouchpointKind::Applied { application_id, role_id, source, submission_id })

@@ -8,6 +8,7 @@
 mod dice;
 mod journey;
 mod people;
+mod questions;
 mod roles;
 mod setting;
 

@@ -1,12 +1,14 @@
 //! The demo company's roles and job postings.
 
 use shared::clock::Timestamp;
+use shared::id::Id;
 use shared::model::{
     Day, EmploymentType, Lines, Pay, Places, Posting, PostingContent, RemotePolicy, Role, RoleContent,
     Salary, Slug, TimeZoneName,
 };
 use shared::store::Transaction;
 
+use super::questions::{OF_ENGINEERS, OF_SUPPORT, PlannedQuestion, planned};
 use super::setting::{Company, Outcome, days, hours, text};
 
 /// A role as the company planned it.
@@ -89,8 +91,9 @@ impl RolePlan {
             return Ok(PlannedRole { plan: self, open: draft.clone(), role: draft, posting: None });
         }
         ids = company.ids_at(hours(opened_at, -25));
-        let posting =
-            Posting::draft(ids.next(), &draft, self.slug(), self.posting_content()?, hours(opened_at, -25));
+        let id = ids.next();
+        let content = self.posting_content(id)?;
+        let posting = Posting::draft(id, &draft, self.slug(), content, hours(opened_at, -25));
         let open = draft.link(posting.link(), posting.created_at).publish(opened_at)?;
         let posting = posting.publish(&open, opened_at)?;
         let role = match self.fate {
@@ -129,10 +132,26 @@ impl RolePlan {
         Ok(content.with_remote_policy(Some(self.remote_policy)))
     }
 
-    fn posting_content(&self) -> Outcome<PostingContent> {
+    /// The questions of the posting.
+    pub(super) fn questions(&self) -> &'static [PlannedQuestion] {
+        match self.title {
+            "Frontend Engineer" => OF_ENGINEERS,
+            "Customer Success Manager" => OF_SUPPORT,
+            _ => &[],
+        }
+    }
+
+    /// The content of the posting with this identifier.
+    fn posting_content(&self, id: Id) -> Outcome<PostingContent> {
         let requirements = self.requirements.map(|requirement| format!("- {requirement}\n")).concat();
         let requirements: Lines<20_000> = text(&requirements)?;
-        Ok(PostingContent { title: None, public_description: None, requirements: Some(requirements) })
+        let mut last = id;
+        let next = || {
+            last = Id::new(last.get() + 1).unwrap_or(Id::LAST);
+            last
+        };
+        let questions = planned(self.questions(), next)?;
+        Ok(PostingContent { requirements: Some(requirements), questions, ..PostingContent::default() })
     }
 }
 

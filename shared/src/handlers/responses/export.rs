@@ -10,6 +10,7 @@ use super::application::Application;
 use super::candidate::Candidate;
 use super::consent::Consent;
 use super::note::Note;
+use super::question::Answer;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
 use super::submission::{FormContent, Submission};
@@ -35,7 +36,7 @@ pub struct CandidateExport {
     /// When the last legal hold was lifted.
     hold_lifted_at: Option<Timestamp>,
     /// The applications, newest first.
-    applications: Vec<Application>,
+    applications: Vec<ExportedApplication>,
     /// The voice screens, newest first.
     voice_screens: Vec<ExportedScreen>,
     /// The candidate's history, newest first.
@@ -55,6 +56,15 @@ pub struct CandidateExport {
     #[serde(flatten)]
     #[schema(ignore)]
     others: BTreeMap<String, Vec<Value>>,
+}
+
+/// An application with its answers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportedApplication {
+    #[serde(flatten)]
+    application: Application,
+    /// The answers that the application came with.
+    answers: Vec<Answer>,
 }
 
 /// A voice screen with everything that is stored about it.
@@ -128,6 +138,7 @@ impl CandidateExport {
             notes,
             consents,
             submissions,
+            mut answers,
             files,
             suspects,
             others,
@@ -155,11 +166,19 @@ impl CandidateExport {
             name: file.file_name(candidate.profile.name.as_str()),
             url: links.address(&Resume::File(file.clone())),
         });
+        let applications = applications.iter().rev().map(|one| {
+            let found = answers.iter().position(|answers| answers.application_id == one.id);
+            let found = found.map(|index| answers.swap_remove(index).answers).unwrap_or_default();
+            ExportedApplication {
+                application: Application::of(candidate.id, one),
+                answers: Answer::all(found),
+            }
+        });
         Self {
             exported_at: now,
             legal_hold,
             hold_lifted_at,
-            applications: applications.iter().rev().map(|one| Application::of(candidate.id, one)).collect(),
+            applications: applications.collect(),
             voice_screens: screens.into_iter().map(|screen| ExportedScreen::of(screen, access)).collect(),
             notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),
             consents: consents.into_iter().map(|consent| Consent::of(candidate.id, consent)).collect(),

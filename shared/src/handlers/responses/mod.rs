@@ -6,6 +6,7 @@ pub mod consent;
 pub mod export;
 pub mod note;
 pub mod posting;
+pub mod question;
 pub mod resume;
 pub mod role;
 pub mod screen;

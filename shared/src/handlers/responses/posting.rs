@@ -3,10 +3,11 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::question::{GivenQuestions, Question};
 use crate::clock::Timestamp;
 use crate::http::input;
 use crate::id::Id;
-use crate::model::{self, LogoHash, LongText, Organization, PostingContent, Role, Slug, Title};
+use crate::model::{self, LogoHash, LongText, Organization, Questions, Role, Slug, Title};
 
 /// A job posting: the public page of a role on the career site.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,6 +32,10 @@ pub struct Posting {
     /// The requirements. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
     /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub requirements: Option<LongText>,
+    /// The questions that the application form on the career page asks, in their order: at most 25, with at most 20,000
+    /// characters together. A list in a request replaces them. An item with the `id` of one of the posting's questions keeps
+    /// it, and one without gets a new one.
+    pub questions: Vec<Question>,
     /// When the posting was created.
     pub created_at: Timestamp,
     /// When the posting was last updated.
@@ -56,6 +61,7 @@ impl Posting {
             public_url: public_url(base_url, organization, &posting.slug),
             public_description: content.description.cloned(),
             requirements: content.requirements.cloned(),
+            questions: Question::all(content.questions),
             created_at: posting.created_at,
             updated_at: posting.updated_at,
         }
@@ -79,9 +85,23 @@ pub fn public_url(base_url: &str, organization: &Organization, slug: &Slug) -> S
 
 input! {
     /// The content of a job posting to create. A missing `title` or `public_description` follows the role.
-    impl PostingContent {
-        title: optional,
-        public_description: optional,
-        requirements: optional,
+    #[derive(Clone, Debug)]
+    pub struct PostingContent {
+        /// The posting's own title.
+        title: optional Title,
+        /// The posting's own description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li,
+        /// ol, p, strong and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
+        public_description: optional LongText,
+        requirements: optional LongText,
+        questions: part GivenQuestions,
+    }
+}
+
+impl PostingContent {
+    /// The content, whose questions get the `next` identifiers. Fails with the path of each question that has one already.
+    pub fn with_ids(self, next: impl FnMut() -> Id) -> Result<model::PostingContent, Vec<String>> {
+        let Self { title, public_description, requirements, questions } = self;
+        let questions = questions.apply(&Questions::default(), next)?;
+        Ok(model::PostingContent { title, public_description, requirements, questions })
     }
 }

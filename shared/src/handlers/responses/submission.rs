@@ -1,5 +1,6 @@
 //! Submitted application forms in the API.
 
+use super::question::Answer;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,13 +27,25 @@ pub struct FormContent {
     note: Option<Notes>,
     /// The consents that the applicant gave. A box that was not ticked says nothing.
     consents: Vec<SubmittedConsent>,
+    /// The answers to the questions of the job posting.
+    answers: Vec<Answer>,
 }
 
 impl From<ApplicationForm> for FormContent {
     fn from(form: ApplicationForm) -> Self {
-        let ApplicationForm { name, email, phone, phone_as_typed, resume_url, note, consents, source: _ } =
-            form;
-        Self { name, email, phone, phone_as_typed, resume_url, note, consents }
+        let ApplicationForm {
+            name,
+            email,
+            phone,
+            phone_as_typed,
+            resume_url,
+            note,
+            consents,
+            answers,
+            source: _,
+        } = form;
+        let answers = Answer::all(answers);
+        Self { name, email, phone, phone_as_typed, resume_url, note, consents, answers }
     }
 }
 
