@@ -98,6 +98,8 @@ export async function visit({ service, step }) {
       is_remote: false,
       description: { html: "<p><em>Soup</em></p>\n", plain: "Soup" },
       requirements: { html: "<p>Salt &amp; bread</p>\n", plain: "Salt & bread" },
+      closes_on: null,
+      closes_at: null,
       compensation: { min: 40_000, max: 50_000, currency: "EUR", period: "year" },
       pay: { min: "40000", max: "50000", currency: "EUR", period: "year" },
       url: posting.public_url,

@@ -49,7 +49,7 @@ export async function count(world, options = {}) {
       await page.getByLabel(`Select P${number}`, { exact: true }).check();
     }
     await click("button", "Reject");
-    await page.getByLabel("Reason").fill("The position is filled");
+    await page.getByLabel("Reason in your own words").fill("The position is filled");
     await click("button", "Reject 12 candidates");
     await page.getByText("12 of 12 candidates rejected").waitFor();
   });

@@ -20,6 +20,7 @@ const LISTS = {
   webhooks: "/dashboard/webhooks",
   channels: "/dashboard/settings/integrations/channels",
   organization: "/dashboard/settings/organization",
+  "rejection-reasons": "/dashboard/settings/rejection-reasons",
   privacy: "/dashboard/settings/privacy",
   "suspect-forms": "/dashboard/candidates/suspects",
   "application-limits": "/dashboard/settings/application-limits",

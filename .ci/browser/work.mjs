@@ -133,7 +133,7 @@ export async function visit(world, options = {}) {
     assert.match(await page.getByRole("heading", { level: 1 }).innerText(), /Reject Ann/);
   });
   await step("a rejection has a reason, and is undone", async () => {
-    await page.getByLabel("Reason").fill("Too far away");
+    await page.getByLabel("Reason in your own words").fill("Too far away");
     assert.equal(await visitor.press("Reject"), 303);
     await said(/Candidate rejected/);
     assert.equal(await visitor.press("Undo"), 303);
@@ -190,7 +190,7 @@ export async function visit(world, options = {}) {
     await page.waitForURL(/bulk/);
   });
   await look("work-several-done", async () => {
-    await page.getByLabel("Reason").fill("The position is filled");
+    await page.getByLabel("Reason in your own words").fill("The position is filled");
     assert.equal(await visitor.press("Reject 4 candidates"), 200);
     await said(/4 of 4 candidates rejected/);
   });

@@ -35,7 +35,14 @@ REDIRECT_URI = "https://app.example/callback"
 ROLE_STATUS = "(draft|open|paused|closed)"
 SCREEN_STATUS = "(in_progress|completed|no_answer|failed|cancelled|declined)"
 STAGE = "(applied|screening|interview|offer|hired|rejected)"
-MOVES = ["advance_candidate", "reject_candidate", "unreject_candidate", "hire_candidate", "unhire_candidate"]
+MOVES = [
+    "advance_candidate",
+    "reject_candidate",
+    "withdraw_candidate",
+    "unreject_candidate",
+    "hire_candidate",
+    "unhire_candidate",
+]
 
 # The parameters that find candidates.
 SEARCHES = ["email", "phone", "external_id", "source", "tag", "q"]
@@ -156,6 +163,16 @@ STATES = [
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
     Excuse(422, "role_id must be the id of a role that the candidate has applied for", "the candidate's applications"),
+    Excuse(422, "reason_id must be the id of an active rejection reason of the (team|candidate)", "the list of reasons"),
+    Excuse(422, "resume_file_id must be the id of a file of the candidate", "the candidate's files"),
+    Excuse(
+        422,
+        r"data\[[0-9]+\]\.(id must be (the id of a rejection reason|given only once)|by can't be changed"
+        "|name is the name of another reason of the same side)",
+        "the list of reasons",
+    ),
+    Excuse(422, "data must have at most 100 items, with those that it leaves out", "the list of reasons"),
+    Excuse(422, "data can't be blank", "a list is not optional", lambda case: "rejection_reasons" in case.path),
     Excuse(422, f"role_id must be the id of an open role, but this one is {ROLE_STATUS}", "the role's status"),
     Excuse(422, f"role_id must be the id of an open or paused role, but this one is {ROLE_STATUS}", "its status"),
     Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
@@ -531,7 +548,16 @@ CREATORS = {
     "show_candidate": {"id": make.candidate},
     "update_candidate": {"id": make.candidate},
     "advance_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
-    "reject_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
+    "reject_candidate": {
+        "id": make.applicant,
+        "role_id": lambda: make.applied_role,
+        "reason_id": lambda: 1,
+    },
+    "withdraw_candidate": {
+        "id": make.applicant,
+        "role_id": lambda: make.applied_role,
+        "reason_id": lambda: 9,
+    },
     "unreject_candidate": {"id": lambda: make.applicant("reject"), "role_id": lambda: make.applied_role},
     "hire_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
     "unhire_candidate": {"id": lambda: make.applicant("hire"), "role_id": lambda: make.applied_role},
@@ -549,6 +575,8 @@ CREATORS = {
     "post_job": {"job_posting_id": make.posting},
     "list_jobs": {"org": lambda: "acme"},
     "show_sitemap": {"org": lambda: "acme"},
+    "show_indeed": {"org": lambda: "acme"},
+    "show_linkedin": {"org": lambda: "acme"},
     "show_form": {"org": lambda: "acme", "slug": make.slug},
     "receive_voice_webhook": {"provider": lambda: "simulator", "message": make.callback},
     "register_client": {"redirect_uris": lambda: [REDIRECT_URI]},
@@ -651,6 +679,10 @@ def before_call(context, case, kwargs):
     if operation in ("create_candidate", "apply_candidate"):
         # Only a role that was made for the case could have questions.
         body.pop("answers", None)
+    if operation == "replace_rejection_reasons":
+        for reason in body.get("data") or []:
+            if isinstance(reason, dict):
+                reason.pop("id", None)
     if operation in ("list_applications", "list_voice_screens"):
         drop_filters(case.query, valid[operation] % 2 == 0)
     if operation == "list_audit_log":

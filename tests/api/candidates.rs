@@ -108,7 +108,7 @@ async fn a_candidate_is_created_with_every_field_and_an_application() {
     expected["applications"] = json!([{
         "id": application, "candidate_id": id, "role_id": role, "role_title": "Engineer", "stage": "applied",
         "status": "active", "source": "manual", "applied_at": NOW, "reapplied_at": null, "resubmissions": 0,
-        "stage_changed_at": NOW, "rejection_reason": null, "start_date": null, "resume_file_id": null,
+        "stage_changed_at": NOW, "external_id": null, "rejection": null, "rejection_reason": null, "start_date": null, "resume_file_id": null,
         "created_at": NOW, "updated_at": NOW
     }]);
     expected["touchpoints"] = json!([

@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{CandidateRecord, Mode, Move, Name, Profile, Resume, Source, Stage};
+use shared::model::{CandidateRecord, Cause, EndedBy, Mode, Move, Name, Profile, Resume, Source, Stage};
 use shared::store::{Task, Transaction};
 use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, Response, TestApi, tenant};
@@ -304,7 +304,10 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
         match STAGES[usize::try_from(number % 5).unwrap()] {
             Stage::Applied => record,
             Stage::Rejected => {
-                record.make(&Move::Reject { reason: None, notes: None }, None, now).unwrap().record
+                record
+                    .make(&Move::Reject { cause: Cause::by(EndedBy::Team), notes: None }, None, now)
+                    .unwrap()
+                    .record
             }
             stage => record.make(&Move::Advance(stage), None, now).unwrap().record,
         }
@@ -319,7 +322,7 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
         let mut applied = person.apply(application, &role, Source::API, now).unwrap();
         if stage != Stage::Applied {
             let step = match stage {
-                Stage::Rejected => Move::Reject { reason: None, notes: None },
+                Stage::Rejected => Move::Reject { cause: Cause::by(EndedBy::Team), notes: None },
                 stage => Move::Advance(stage),
             };
             applied = applied.make(&step, None, now).unwrap().record;

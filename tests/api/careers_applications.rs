@@ -239,7 +239,7 @@ async fn an_application_creates_a_candidate_with_every_field() {
     expected["applications"] = json!([{
         "id": application, "candidate_id": id, "role_id": job.role, "role_title": "Analyst", "stage": "applied",
         "status": "active", "source": "career_page", "applied_at": at, "reapplied_at": null, "resubmissions": 0,
-        "stage_changed_at": at, "rejection_reason": null, "start_date": null, "resume_file_id": null,
+        "stage_changed_at": at, "external_id": null, "rejection": null, "rejection_reason": null, "start_date": null, "resume_file_id": null,
         "created_at": at, "updated_at": at,
     }]);
     expected["touchpoints"] = json!([

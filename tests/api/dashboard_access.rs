@@ -277,6 +277,7 @@ impl DashboardFixtures {
             "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/career-page/logo" => vec![("action", "remove")],
+            "/dashboard/settings/rejection-reasons" => vec![("team", "Other")],
             "/dashboard/settings/organization" => vec![
                 ("country", "DE"),
                 ("time_zone", "Europe/Berlin"),

@@ -10,8 +10,8 @@ use serde_json::Value;
 use shared::clock::{Clock, Timestamp};
 use shared::id::Ids;
 use shared::model::{
-    Actor, CandidateRecord, Mode, Move, Profile, Role, RoleContent, Source, Stage, Text, Touchpoint,
-    TouchpointKind,
+    Actor, CandidateRecord, Cause, EndedBy, Mode, Move, Profile, Role, RoleContent, Source, Stage, Text,
+    Touchpoint, TouchpointKind,
 };
 use shared::random::Random;
 use shared::services::Author;
@@ -110,7 +110,7 @@ fn check_history(api: &TestApi, detail: &Value, stays: &mut BTreeMap<(u64, Strin
                 continue;
             }
             "stage_changed" => touchpoint["detail"]["to"].as_str().unwrap(),
-            "rejected" => "rejected",
+            "rejected" | "withdrawn" => "rejected",
             "hired" => "hired",
             _ => continue,
         };
@@ -267,7 +267,7 @@ async fn a_past_has_the_effect_of_its_steps() {
     let mut past: Vec<(CandidateRecord, Vec<Touchpoint>)> = Vec::new();
     let author = |at| Author { ids: &ids, actor: Actor::system(), at };
     past.push((record.clone(), author(at(2)).touchpoints([TouchpointKind::Created { source: Source::API }])));
-    let reject = Move::Reject { reason: None, notes: None };
+    let reject = Move::Reject { cause: Cause::by(EndedBy::Team), notes: None };
     let steps = [
         (Move::Advance(Stage::Interview), 30),
         (Move::Advance(Stage::Applied), 60),

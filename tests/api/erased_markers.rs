@@ -112,6 +112,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("retention_setting", OF_MEMBERS),
     ("webhook_endpoint_count", IDS),
     ("second_factor_setting", OF_MEMBERS),
+    ("rejection_reasons", OF_MEMBERS),
     ("call_setting", OF_MEMBERS),
     ("connections", IDS),
     ("narrowed_site", HASHED),

@@ -88,8 +88,9 @@ fn code(response: &Response) -> (u16, &str) {
 /// The statistics without the numbers of current applications.
 fn lasting(stats: &[Value]) -> Vec<Value> {
     let mut stats = stats.to_vec();
-    for stages in stats.iter_mut().filter_map(|role| role["stages"].as_object_mut()) {
-        for figures in stages.values_mut() {
+    for role in &mut stats {
+        role["rejections"] = Value::Null;
+        for figures in role["stages"].as_object_mut().into_iter().flat_map(|stages| stages.values_mut()) {
             figures["now"] = Value::Null;
         }
     }

@@ -54,6 +54,8 @@ async fn requests_jobs_providers_and_operators_make_all_types_of_events() {
     for _ in 0..2 {
         job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     }
+    let ada = api.get("/api/v1/candidates").await.expect(200).number("/data/0/id");
+    api.post(&format!("/api/v1/candidates/{ada}/withdraw"), json!({})).await.expect(200);
     let Fixtures { role, .. } = Fixtures::new(&api).await;
     api.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
     api.run_tasks().await;

@@ -121,6 +121,7 @@ mod providers;
 mod quick_post;
 mod quota;
 mod races;
+mod rejections;
 mod retention;
 mod role_closing;
 mod role_closing_dates;

@@ -103,7 +103,7 @@ async fn what_is_to_be_emptied_is_named() {
     let content = json!({
         "title": "Cook", "department": "Kitchen", "description": "Cooks", "location": "Berlin", "country": "DE",
         "remote_policy": "onsite", "employment_type": "part_time", "salary_min": 10, "salary_max": 20,
-        "salary_currency": "EUR", "external_id": "A-7",
+        "salary_currency": "EUR", "external_id": "A-7", "closes_on": "2026-12-31",
     });
     let id = assistant.call("save_role", content.clone()).await["id"].clone();
     let role = async || api.get(&format!("/api/v1/roles/{id}")).await.expect(200).body;

@@ -153,6 +153,7 @@ fn tools_need_the_scopes_of_their_routes() {
                 "GET /api/v1/candidates/{id}",
                 "POST /api/v1/candidates/{id}/advance",
                 "POST /api/v1/candidates/{id}/reject",
+                "POST /api/v1/candidates/{id}/withdraw",
                 "POST /api/v1/candidates/{id}/unreject",
                 "POST /api/v1/candidates/{id}/hire",
             ],
@@ -281,7 +282,7 @@ async fn candidates_move_through_the_pipeline() {
             json!({ "action": "advance", "stage": "hired" }),
             "stage must be one of applied, screening, interview, offer.",
         ),
-        (json!({ "action": "erase" }), "action must be one of advance, reject, unreject, hire."),
+        (json!({ "action": "erase" }), "action must be one of advance, reject, withdraw, unreject, hire."),
         (
             json!({ "action": "unreject", "stage": "offer" }),
             "stage can't be used with unreject, which takes role_id.",

@@ -119,11 +119,27 @@ impl Session {
         self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
     }
 
-    /// Shows the organization with settings of its own.
-    async fn show_organization(&mut self) {
+    /// Shows the organization with settings of its own, and uses its rejection reasons for a role.
+    async fn show_organization(&mut self, role: u64) {
         let settings = ["DE", "Europe/Berlin", "privacy@acme.example"];
         self.api.change_settings(tenant(ACME, Mode::Live), settings).await;
         self.send("GET /api/v1/organization", 0, Value::Null).await;
+        self.use_rejection_reasons(role).await;
+    }
+
+    /// Adds a reason for withdrawals. Another candidate withdraws for it.
+    async fn use_rejection_reasons(&mut self, role: u64) {
+        self.send("GET /api/v1/rejection_reasons", 0, Value::Null).await;
+        let (_, listed) = &self.successes["GET /api/v1/rejection_reasons"];
+        let mut reasons = listed.body.clone();
+        let new = json!({ "name": "The process took too long", "by": "candidate" });
+        reasons["data"].as_array_mut().unwrap().push(new);
+        self.send("PUT /api/v1/rejection_reasons", 0, reasons).await;
+        let katherine =
+            json!({ "name": "Katherine Johnson", "email": "katherine@example.com", "role_id": role });
+        let katherine = self.api.post("/api/v1/candidates", katherine).await.expect(201).number("/id");
+        let reason = json!({ "reason_id": 9 });
+        self.send("POST /api/v1/candidates/{id}/withdraw", katherine, reason).await;
     }
 
     /// Runs the background tasks at this time.
@@ -233,7 +249,7 @@ impl Session {
             ("voice_screens", screen),
         ];
         session.read_by_id(&known).await;
-        session.show_organization().await;
+        session.show_organization(role).await;
         session.review_and_cancel_screens(screen, role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;

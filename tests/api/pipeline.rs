@@ -615,6 +615,10 @@ impl Run<'_> {
                 let listed = self.api.get(&path).await.expect(200).body;
                 assert_eq!(listed["data"].as_array().unwrap().len(), here.min(100), "{stage}");
             }
+            let rejections = match stages["rejected"]["now"].as_u64() {
+                Some(0) | None => json!([]),
+                Some(count) => json!([{ "reason_id": null, "by": "team", "count": count }]),
+            };
             let expected = json!({
                 "role_id": role.id,
                 "applicants": role.applicants,
@@ -622,6 +626,7 @@ impl Run<'_> {
                 "screens_completed": scores.len(),
                 "pass_rate": mean(passed),
                 "average_score": mean(scores.iter().sum()),
+                "rejections": rejections,
                 "stages": stages,
             });
             assert_eq!(actual, expected);

@@ -132,6 +132,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "McpFunction",
         "OauthFunction",
         "OrganizationFunction",
+        "RolesFunction",
         "SignInFunction",
         "TasksFunction",
         "VoiceScreensFunction",

@@ -9,7 +9,7 @@ use http::Method;
 use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{CandidateRecord, Mode, Move, Name, Profile, Source, Stage};
+use shared::model::{CandidateRecord, Cause, EndedBy, Mode, Move, Name, Profile, Source, Stage};
 use shared::store::Transaction;
 use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, Response, TestApi, tenant};
@@ -42,7 +42,7 @@ async fn write_applicants(api: &TestApi, count: u64) {
         let stage = STAGES[usize::try_from(number % 4).unwrap()];
         let step = match stage {
             Stage::Applied => None,
-            Stage::Rejected => Some(Move::Reject { reason: None, notes: None }),
+            Stage::Rejected => Some(Move::Reject { cause: Cause::by(EndedBy::Team), notes: None }),
             stage => Some(Move::Advance(stage)),
         };
         if let Some(step) = step {

@@ -29,7 +29,7 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
         "remote_policy": "remote",
         "employment_type": "full_time", "salary_min": 150_000, "salary_max": 190_000, "salary_currency": "EUR",
         "pay": { "min": "150000", "max": "190000", "currency": "EUR", "period": "year" },
-        "external_id": null, "job_posting_id": null, "job_posting_url": null,
+        "closes_on": null, "closes_at": null, "external_id": null, "job_posting_id": null, "job_posting_url": null,
         "created_at": "2026-11-20T09:30:00.000Z", "updated_at": "2026-11-20T09:30:00.000Z"
     });
     assert_eq!(created.body, expected);
@@ -42,7 +42,8 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
 
 #[tokio::test]
 async fn missing_null_and_blank_fields_become_null() {
-    const OPTIONAL: [&str; 10] = [
+    const OPTIONAL: [&str; 11] = [
+        "closes_on",
         "external_id",
         "department",
         "description",
@@ -70,7 +71,7 @@ async fn missing_null_and_blank_fields_become_null() {
         let values = json!({
             "department": "d", "description": "d", "location": "l", "remote_policy": "onsite", "salary_min": 1,
             "salary_max": 2, "country": "DE", "employment_type": "contract",
-            "salary_currency": "EUR", "external_id": blank.len().to_string() + "x"
+            "closes_on": "2026-12-31", "salary_currency": "EUR", "external_id": blank.len().to_string() + "x"
         });
         api.patch(&path, values).await.expect(200);
         let cleared = api.patch(&path, Value::Object(blanks)).await.expect(200);
@@ -462,6 +463,7 @@ async fn the_stats_of_a_new_role_are_empty() {
         json!({
             "role_id": id, "applicants": 0, "screens": 0, "screens_completed": 0, "pass_rate": null,
             "average_score": null,
+            "rejections": [],
             "stages": {
                 "applied": stage, "screening": stage, "interview": stage, "offer": stage, "hired": stage,
                 "rejected": stage

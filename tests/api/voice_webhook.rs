@@ -159,7 +159,7 @@ async fn report_completes_the_screen() {
     assert_eq!(
         stats,
         json!({
-            "role_id": role, "applicants": 0, "screens": 1, "screens_completed": 1, "pass_rate": 1.0, "average_score": 84.0
+            "role_id": role, "applicants": 0, "screens": 1, "screens_completed": 1, "pass_rate": 1.0, "average_score": 84.0, "rejections": []
         })
     );
 }

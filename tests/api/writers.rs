@@ -74,6 +74,7 @@ impl<'a> Scene<'a> {
             }),
             "POST /api/v1/candidates/{id}/advance" => json!({ "stage": "interview" }),
             "POST /api/v1/candidates/{id}/reject" => json!({ "reason": MARK, "notes": MARK }),
+            "POST /api/v1/candidates/{id}/withdraw" => json!({ "reason": MARK }),
             "POST /api/v1/candidates/{id}/hire" => json!({ "start_date": "2031-05-06" }),
             "POST /api/v1/candidates/{id}/applications" => {
                 json!({ "role_id": self.other_role, "source": MARK })

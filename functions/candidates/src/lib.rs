@@ -35,6 +35,7 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("POST /api/v1/candidates/{id}/consents", Scope::CandidatesWrite, consents::create_consent),
         R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, moves::advance),
         R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, moves::reject),
+        R::new("POST /api/v1/candidates/{id}/withdraw", Scope::CandidatesWrite, moves::withdraw),
         R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, moves::unreject),
         R::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, moves::hire),
         R::new("POST /api/v1/candidates/{id}/unhire", Scope::CandidatesWrite, moves::unhire),

@@ -267,6 +267,7 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         AuditTargetKind::SecondFactorRule => "the rule for second factors".to_owned(),
         AuditTargetKind::CallCountries => "the countries that may be called".to_owned(),
         AuditTargetKind::ApplicationLimits => "the limits of applications".to_owned(),
+        AuditTargetKind::RejectionReasons => "the rejection reasons".to_owned(),
         AuditTargetKind::Plan => "the plan".to_owned(),
         AuditTargetKind::X => "X".to_owned(),
         AuditTargetKind::WhatsApp => "WhatsApp".to_owned(),

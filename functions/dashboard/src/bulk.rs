@@ -6,7 +6,7 @@ use askama::Template;
 use shared::handlers::moves;
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Role, Stage};
+use shared::model::{EndedBy, RejectionReason, Role, Stage};
 use shared::store::CommitError;
 
 use crate::form_page::{Refusal, fields_of};
@@ -26,6 +26,10 @@ struct BulkPage<'p> {
     /// The key of the form, which a repetition keeps.
     key: String,
     reason: String,
+    /// The reasons that can be chosen, with their identifiers.
+    reasons: Vec<RejectionReason>,
+    /// The identifier of the one that was chosen.
+    reason_id: String,
     people: Vec<Person>,
     /// Whether the move was carried out.
     is_done: bool,
@@ -76,11 +80,22 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         title: role.content.title.as_str(),
         to,
         reason: String::new(),
+        reasons: reasons(&request, to).await?,
+        reason_id: String::new(),
         people,
         is_done: false,
         refused: 0,
     };
     Ok(Reply::page(&page)?.showing(shown))
+}
+
+/// The reasons that can be chosen for a rejection.
+async fn reasons(request: &MemberRequest, to: Stage) -> Result<Vec<RejectionReason>, Error> {
+    if to != Stage::Rejected {
+        return Ok(Vec::new());
+    }
+    let reasons = request.context.store().get_rejection_reasons(request.tenant()).await?;
+    Ok(reasons.active(EndedBy::Team).cloned().collect())
 }
 
 /// Moves the candidates, one after another, and shows what happened. The same form again finishes the rest.
@@ -113,6 +128,8 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
         to,
         key: form.get("key").to_owned(),
         reason: form.get("reason").to_owned(),
+        reasons: Vec::new(),
+        reason_id: form.get("reason_id").to_owned(),
         people,
         is_done: true,
         refused,
@@ -122,11 +139,15 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
 
 async fn move_one(request: &MemberRequest, role: Id, id: Id, seen: Stage, to: Stage) -> Result<(), Error> {
     let role = role.to_string();
-    let detail = match to {
-        Stage::Rejected => ("reason", request.page.form().get("reason")),
-        stage => ("stage", stage.as_str()),
+    let form = request.page.form();
+    let details = match to {
+        Stage::Rejected => {
+            vec![("reason_id", form.get("reason_id")), ("reason", form.get("reason"))]
+        }
+        stage => vec![("stage", stage.as_str())],
     };
-    let call = request.call(fields_of(&[("role_id", &role), detail]));
+    let fields: Vec<_> = [("role_id", role.as_str())].into_iter().chain(details).collect();
+    let call = request.call(fields_of(&fields));
     let call = HandlerCall { id: Some(id), seen: Some(seen.as_str().to_owned()), ..call };
     match to {
         Stage::Rejected => request.carry_out(call, moves::reject).await.map(drop),

@@ -8,8 +8,9 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ReviewDecision, ScreenResult,
-    ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
+    ApplicationStatus, Candidate, EndedBy, LegalHold, MemberRole, Note, Phone, Rejection, Resume,
+    ReviewDecision, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind,
+    WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
@@ -21,6 +22,7 @@ use crate::consents::{self, ConsentRow};
 use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, Pager, id_position, next};
+use crate::rejection_reasons;
 use crate::sources::{actor, source};
 use crate::submissions::{FormRow, OfferRow, Submissions};
 use crate::suspects;
@@ -84,6 +86,8 @@ pub(crate) struct CandidateRow<'p> {
     pub(crate) score: Option<u8>,
     /// Whether the candidate has applied again since the application last moved, in a list of a role.
     pub(crate) reapplied: bool,
+    /// Whether the candidate has withdrawn the application, in a list of a role.
+    pub(crate) withdrawn: bool,
 }
 
 impl<'p> CandidateRow<'p> {
@@ -98,6 +102,7 @@ impl<'p> CandidateRow<'p> {
             tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
             score: None,
             reapplied: false,
+            withdrawn: false,
         }
     }
 }
@@ -158,6 +163,11 @@ struct NoteRow<'p> {
 }
 
 struct ApplicationRow<'p> {
+    /// Who ended it, where and for which reason in the list.
+    ended: Option<String>,
+    /// Whether the candidate withdrew.
+    is_withdrawn: bool,
+    /// The reason as a text, if it differs from the name of the reason in the list.
     reason: Option<&'p str>,
     start_date: Option<String>,
     score: Option<u8>,
@@ -220,7 +230,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let least = query.get("least").trim();
     let problem = if least_score(least).is_none() { Some("Enter a score from 0 to 100.") } else { None };
     let paging = shown.place.paging();
-    let (mut by_score, mut scores, mut reapplied) = (false, Vec::new(), Vec::new());
+    let (mut by_score, mut scores, mut reapplied, mut withdrawn) =
+        (false, Vec::new(), Vec::new(), Vec::new());
     let (candidates, next): (Vec<Candidate>, _) = match &shown.list {
         Listing::Stored(CandidateList::Newest { role, stage }) => {
             let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
@@ -232,6 +243,10 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
                 applicant.is_some_and(|(applicant, _)| applicant.reapplied)
             };
             reapplied.extend(listed.items.iter().map(|(_, applicant)| again(applicant)));
+            let has_withdrawn = |applicant: &Option<(Applicant, _)>| {
+                applicant.is_some_and(|(applicant, _)| applicant.withdrawn)
+            };
+            withdrawn.extend(listed.items.iter().map(|(_, applicant)| has_withdrawn(applicant)));
             (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
         }
         Listing::Stored(CandidateList::Scored { role, stage, least }) => {
@@ -267,7 +282,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let rows = candidates.iter().enumerate().map(|(index, candidate)| {
         let score = scores.get(index).copied();
         let reapplied = reapplied.get(index).copied().unwrap_or_default();
-        CandidateRow { score, reapplied, ..CandidateRow::of(candidate, &zone) }
+        let withdrawn = withdrawn.get(index).copied().unwrap_or_default();
+        CandidateRow { score, reapplied, withdrawn, ..CandidateRow::of(candidate, &zone) }
     });
     let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
@@ -317,9 +333,17 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let title = |role: Id| applied(role).or_else(|| other(role)).unwrap_or_default();
     let submissions = Submissions::of(&request, &record).await?;
     let answered = answers::of(&request, &record).await?;
+    let has_listed = record.applications.iter().any(|application| application.cause.reason_id.is_some());
+    let reasons = if has_listed { Some(store.get_rejection_reasons(tenant).await?) } else { None };
     let applications = record.applications.iter().rev().map(|application| {
+        let rejection = application.rejection();
+        let listed = rejection.and_then(|rejection| rejection.cause.reason_id).zip(reasons.as_ref());
+        let listed = listed.map(|(id, reasons)| rejection_reasons::name(reasons, id));
+        let reason = application.cause.reason.as_ref().map(Text::as_str);
         Ok::<_, Error>(ApplicationRow {
-            reason: application.rejection_reason.as_ref().map(Text::as_str),
+            ended: rejection.map(|rejection| ended(rejection, listed.as_deref())),
+            is_withdrawn: rejection.is_some_and(|rejection| rejection.cause.by == EndedBy::Candidate),
+            reason: reason.filter(|reason| listed.as_deref() != Some(*reason)),
             start_date: application.start_date.map(|date| date.strftime("%-d %b %Y").to_string()),
             score: application.score,
             role_id: application.role.id.get(),
@@ -337,17 +361,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         })
     });
     let applications = applications.collect::<Result<_, _>>()?;
-    let screens = found.screens.iter().map(|screen| ScreenRow {
-        id: screen.id.get(),
-        can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
-        role_id: screen.role_id.get(),
-        role_title: title(screen.role_id),
-        status: screen.status,
-        result: screen.result,
-        score: screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed),
-        summary: screen.summary.as_deref(),
-        at: zone.minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
-    });
+    let screens = found.screens.iter().map(|screen| screen_row(screen, title(screen.role_id), &zone));
     let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
         at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
@@ -390,6 +404,20 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Ok(page.using(&sources))
 }
 
+fn screen_row<'p>(screen: &'p Screen, role_title: &'p str, zone: &Zone) -> ScreenRow<'p> {
+    ScreenRow {
+        id: screen.id.get(),
+        can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
+        role_id: screen.role_id.get(),
+        role_title,
+        status: screen.status,
+        result: screen.result,
+        score: screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed),
+        summary: screen.summary.as_deref(),
+        at: zone.minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+    }
+}
+
 /// The candidates who may be the same person.
 async fn possible_duplicates(
     request: &MemberRequest,
@@ -429,6 +457,17 @@ fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
     }
 }
 
+/// Says who ended an application, where and for which reason in the list.
+fn ended(Rejection { cause, stage }: Rejection<'_>, listed: Option<&str>) -> String {
+    let how = match cause.by {
+        EndedBy::Team => "Rejected by the team",
+        EndedBy::Candidate => "Withdrawn by the candidate",
+    };
+    let stage = stage.map(|stage| format!(" at the {} stage", stage.as_str())).unwrap_or_default();
+    let listed = listed.map(|name| format!(": {name}")).unwrap_or_default();
+    format!("{how}{stage}{listed}")
+}
+
 /// Describes a touchpoint.
 fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> String {
     let of_role = |role_id: &Option<Id>| match role_id {
@@ -453,6 +492,10 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
         TouchpointKind::Rejected { role_id, from, reason, .. } => {
             let reason = reason.as_ref().map(|reason| format!(": {}", reason.as_str())).unwrap_or_default();
             format!("Rejected at the {} stage{}{reason}", from.as_str(), of_role(role_id))
+        }
+        TouchpointKind::Withdrawn { role_id, from, reason } => {
+            let reason = reason.as_ref().map(|reason| format!(": {}", reason.as_str())).unwrap_or_default();
+            format!("Withdrew at the {} stage{}{reason}", from.as_str(), of_role(role_id))
         }
         TouchpointKind::Unrejected { role_id, to } => {
             format!("Rejection undone, moved to {}{}", to.as_str(), of_role(role_id))

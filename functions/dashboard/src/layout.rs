@@ -96,6 +96,8 @@ pub(crate) enum Section {
     Channels,
     /// The country, the time zone and the contact address.
     Organization,
+    /// The reasons for which applications end.
+    RejectionReasons,
     /// The appearance of the career page.
     CareerPage,
     /// The organization's own text on its privacy page.
@@ -116,12 +118,13 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 12] = [
+    pub(crate) const SETTINGS: [Self; 13] = [
         Self::ApiKeys,
         Self::ConnectedApps,
         Self::Webhooks,
         Self::Channels,
         Self::Organization,
+        Self::RejectionReasons,
         Self::CareerPage,
         Self::Privacy,
         Self::ApplicationLimits,
@@ -143,6 +146,7 @@ impl Section {
             Self::Webhooks => "Webhooks",
             Self::Channels => "Channels",
             Self::Organization => "Organization",
+            Self::RejectionReasons => "Rejection reasons",
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
             Self::ApplicationLimits => "Application limits",
@@ -165,6 +169,7 @@ impl Section {
             Self::Webhooks => "/dashboard/webhooks",
             Self::Channels => "/dashboard/settings/integrations/channels",
             Self::Organization => "/dashboard/settings/organization",
+            Self::RejectionReasons => "/dashboard/settings/rejection-reasons",
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",
             Self::ApplicationLimits => "/dashboard/settings/application-limits",

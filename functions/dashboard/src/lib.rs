@@ -42,6 +42,7 @@ mod posting_questions;
 mod postings;
 mod preview;
 mod privacy;
+mod rejection_reasons;
 mod retention;
 mod role_forms;
 mod roles;
@@ -266,6 +267,8 @@ fn shared_settings() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/settings/organization", Member, organization::show),
         Route::member("POST /dashboard/settings/organization", Owner, organization::change),
+        Route::member("GET /dashboard/settings/rejection-reasons", Member, rejection_reasons::show),
+        Route::member("POST /dashboard/settings/rejection-reasons", Member, rejection_reasons::change),
         Route::member("GET /dashboard/settings/application-limits", Member, application_limits::show),
         Route::member(
             "POST /dashboard/settings/application-limits",

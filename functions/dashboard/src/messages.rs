@@ -173,6 +173,10 @@ messages! {
         Moved = "moved": "Candidate moved.",
         /// A candidate was rejected.
         Rejected = "rejected": "Candidate rejected.",
+        /// A candidate withdrew.
+        Withdrawn = "withdrawn": "Withdrawal recorded.",
+        /// The rejection reasons were changed.
+        RejectionReasonsSaved = "rejection-reasons-saved": "Rejection reasons saved.",
         /// A candidate was hired.
         Hired = "hired": "Candidate hired.",
         /// A consent was recorded.

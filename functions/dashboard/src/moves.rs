@@ -5,12 +5,13 @@ use std::sync::Arc;
 use shared::handlers::moves;
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{CandidateRecord, Stage};
+use shared::model::{CandidateRecord, EndedBy, RejectionReasons, Stage};
 
 use crate::candidate_list::in_list;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
+use crate::rejection_reasons;
 use crate::undo::{self, Undo};
 
 /// A move that a form requests.
@@ -20,6 +21,8 @@ struct Requested {
     /// The stage that the member saw.
     seen: Stage,
     to: Stage,
+    /// Who ends the application, if it is rejected.
+    by: EndedBy,
     /// The page to return to: `board`, or empty for the candidate's page.
     page: &'static str,
     /// The query that keeps the list that the candidate's page was opened from.
@@ -39,9 +42,10 @@ impl Requested {
     fn step(&self) -> String {
         let role = self.role.map(|role| format!("&role_id={role}")).unwrap_or_default();
         format!(
-            "/dashboard/candidates/{}/move?to={}&seen={}&from={}{role}",
+            "/dashboard/candidates/{}/move?to={}&by={}&seen={}&from={}{role}",
             self.candidate,
             self.to.as_str(),
+            self.by.as_str(),
             self.seen.as_str(),
             self.page
         )
@@ -64,7 +68,10 @@ impl Requested {
         match (self.seen, self.to) {
             (Stage::Rejected, _) => request.carry_out(call, moves::unreject).await.map(drop),
             (Stage::Hired, _) => request.carry_out(call, moves::unhire).await.map(drop),
-            (_, Stage::Rejected) => request.carry_out(call, moves::reject).await.map(drop),
+            (_, Stage::Rejected) => match self.by {
+                EndedBy::Team => request.carry_out(call, moves::reject).await.map(drop),
+                EndedBy::Candidate => request.carry_out(call, moves::withdraw).await.map(drop),
+            },
             (_, Stage::Hired) => request.carry_out(call, moves::hire).await.map(drop),
             _ => request.carry_out(call, moves::advance).await.map(drop),
         }
@@ -76,9 +83,10 @@ impl Requested {
         if self.seen.is_end() {
             return Notice::Undone.redirect_to(&path);
         }
-        let notice = match self.to {
-            Stage::Rejected => Notice::Rejected,
-            Stage::Hired => Notice::Hired,
+        let notice = match (self.to, self.by) {
+            (Stage::Rejected, EndedBy::Team) => Notice::Rejected,
+            (Stage::Rejected, EndedBy::Candidate) => Notice::Withdrawn,
+            (Stage::Hired, _) => Notice::Hired,
             _ => Notice::Moved,
         };
         let undo = Undo {
@@ -99,12 +107,13 @@ pub(crate) async fn move_on_board(request: Arc<MemberRequest>) -> Result<Reply<H
     let chosen = request.page.form().get("move");
     let mut parts = chosen.split('.');
     let (candidate, seen, to) = (parts.next(), parts.next(), parts.next());
+    let by = ended_by(parts.next().unwrap_or_default());
     let parsed = candidate.and_then(|id| id.parse().ok()).zip(seen.and_then(|stage| stage.parse().ok()));
     let Some(((candidate, seen), to)) = parsed.zip(to.and_then(|stage| stage.parse().ok())) else {
         return Err(Error::BadRequest("The form must name a candidate and two stages".to_owned()));
     };
     let requested =
-        Requested { candidate, role: Some(role), seen, to, page: "board", in_list: String::new() };
+        Requested { candidate, role: Some(role), seen, to, by, page: "board", in_list: String::new() };
     if to.is_end() {
         return Ok(Reply::see_other(&requested.step()));
     }
@@ -124,11 +133,12 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
         role: query.get("role_id").parse().ok(),
         seen: query.get("seen").parse().map_err(|_| Error::NotFound)?,
         to: query.get("to").parse().map_err(|_| Error::NotFound)?,
+        by: ended_by(query.get("by")),
         page: undo::page(query.get("from")),
         in_list: in_list(&request),
     };
     let record = find(&request, requested.candidate).await?;
-    step_form(&requested, &record)?.show(&request)
+    step_form(&request, &requested, &record).await?.show(&request)
 }
 
 /// Moves a candidate, or takes a move back.
@@ -140,12 +150,14 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         role: form.get("role_id").parse().ok(),
         seen: form.get("seen").parse().map_err(invalid)?,
         to: form.get("to").parse().map_err(invalid)?,
+        by: ended_by(form.get("by")),
         page: undo::page(form.get("from")),
         in_list: in_list(&request),
     };
-    let names: &[&str] = match (requested.seen.is_end(), requested.to) {
-        (false, Stage::Rejected) => &["reason", "notes"],
-        (false, Stage::Hired) => &["start_date"],
+    let names: &[&str] = match (requested.seen.is_end(), requested.to, requested.by) {
+        (false, Stage::Rejected, EndedBy::Team) => &["reason_id", "reason", "notes"],
+        (false, Stage::Rejected, EndedBy::Candidate) => &["reason_id", "reason"],
+        (false, Stage::Hired, _) => &["start_date"],
         _ => &[],
     };
     let details: Vec<_> = names.iter().map(|name| (*name, form.get(name))).collect();
@@ -176,20 +188,47 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     } else {
         error
     };
-    step_form(&Requested { seen, ..requested }, &record)?.show_again(&request, error)
+    step_form(&request, &Requested { seen, ..requested }, &record).await?.show_again(&request, error)
+}
+
+/// Who ends an application, unless the word is something else: the team.
+fn ended_by(word: &str) -> EndedBy {
+    word.parse().unwrap_or(EndedBy::Team)
 }
 
 /// The form that asks for the reason of a rejection, or the first day of a hire.
-fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Error> {
+async fn step_form(
+    request: &MemberRequest,
+    requested: &Requested,
+    record: &CandidateRecord,
+) -> Result<Form, Error> {
     let name = record.candidate.profile.name.as_str();
-    let (title, lead, fields, submit, is_grave) = match requested.to {
-        Stage::Rejected => (
+    let listed = |reasons: &RejectionReasons, by| {
+        Field::line("reason_id", "Reason").of(rejection_reasons::choices(reasons, by))
+    };
+    let in_words = || {
+        Field::line("reason", "Reason in your own words")
+            .of(FieldKind::Lines(2))
+            .hint("Optional, up to 500 characters. Without it, the name of the reason is kept.")
+    };
+    let store = request.context.store();
+    let (title, lead, fields, submit, is_grave) = match (requested.to, requested.by) {
+        (Stage::Rejected, EndedBy::Candidate) => (
+            format!("{name} withdraws"),
+            "The application ends at the candidate's wish. The candidate gets no message.",
+            vec![
+                listed(&store.get_rejection_reasons(request.tenant()).await?, EndedBy::Candidate),
+                in_words(),
+            ],
+            "Record the withdrawal",
+            true,
+        ),
+        (Stage::Rejected, EndedBy::Team) => (
             format!("Reject {name}"),
             "The reason and the notes are for your team. The candidate gets no message.",
             vec![
-                Field::line("reason", "Reason")
-                    .of(FieldKind::Lines(2))
-                    .hint("Optional, up to 500 characters."),
+                listed(&store.get_rejection_reasons(request.tenant()).await?, EndedBy::Team),
+                in_words(),
                 Field::line("notes", "Notes")
                     .of(FieldKind::Lines(4))
                     .hint("Optional. Only the history keeps them."),
@@ -197,7 +236,7 @@ fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Er
             "Reject",
             true,
         ),
-        Stage::Hired => (
+        (Stage::Hired, _) => (
             format!("Hire {name}"),
             "Unfinished voice screens of this candidate are cancelled.",
             vec![
@@ -208,7 +247,11 @@ fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Er
         ),
         _ => return Err(Error::NotFound),
     };
-    let mut hidden = vec![("to", requested.to.as_str().to_owned()), ("from", requested.page.to_owned())];
+    let mut hidden = vec![
+        ("to", requested.to.as_str().to_owned()),
+        ("by", requested.by.as_str().to_owned()),
+        ("from", requested.page.to_owned()),
+    ];
     hidden.extend(requested.role.map(|role| ("role_id", role.to_string())));
     let action = format!("/dashboard/candidates/{}/move{}", requested.candidate, requested.in_list);
     let form = Form::new(Section::Candidates, title, fields, action, submit)

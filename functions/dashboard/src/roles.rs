@@ -9,13 +9,16 @@ use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{ApplicationStatus, JobBoard, Posting, Role, RoleStatus, Stage, Text, grouped};
+use shared::model::{
+    ApplicationStatus, CountedCause, EndedBy, JobBoard, Posting, Role, RoleStatus, Stage, Text, grouped,
+};
 use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
+use crate::rejection_reasons;
 use crate::role_forms::role_facts;
 use crate::sources::source;
 
@@ -78,10 +81,19 @@ struct RolePage<'p> {
     reapplied: Vec<Reapplied>,
     hired: u64,
     rejected: u64,
+    /// Why applications ended, the most frequent reason first.
+    rejections: Vec<RejectionRow>,
     /// The version in the script's URL.
     script_version: String,
     /// What the status allows, as the value and the label of a button.
     actions: &'static [(&'static str, &'static str)],
+}
+
+/// How many applications were ended by one side for one reason.
+struct RejectionRow {
+    reason: String,
+    by: EndedBy,
+    count: u64,
 }
 
 struct PostingLink<'p> {
@@ -195,7 +207,19 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             None => Ok(None),
         }
     };
-    let (posting, board) = try_join!(posting, store.find_board(tenant, &role, listed))?;
+    let rejections = stats.rejections();
+    let reasons = async {
+        if rejections.iter().any(|(cause, _)| cause.reason_id.is_some()) {
+            store.get_rejection_reasons(tenant).await.map(Some)
+        } else {
+            Ok(None)
+        }
+    };
+    let (posting, board, reasons) = try_join!(posting, store.find_board(tenant, &role, listed), reasons)?;
+    let rejections = rejections.into_iter().map(|(CountedCause { by, reason_id }, count)| {
+        let named = reason_id.zip(reasons.as_ref()).map(|(id, reasons)| rejection_reasons::name(reasons, id));
+        RejectionRow { reason: named.unwrap_or_else(|| "None of the list".to_owned()), by, count }
+    });
     let is_closed = role.status == RoleStatus::Closed;
     let count = |stage: Stage| stats.stages[stage.rank()].now;
     let columns: Vec<_> = Stage::OPEN
@@ -248,6 +272,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         reapplied,
         hired: count(Stage::Hired),
         rejected: count(Stage::Rejected),
+        rejections: rejections.collect(),
         script_version: version_of(&SCRIPT),
         actions: actions(role.status),
     };

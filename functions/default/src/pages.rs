@@ -60,6 +60,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/settings/members",
     "/dashboard/settings/organization",
     "/dashboard/settings/privacy",
+    "/dashboard/settings/rejection-reasons",
     "/dashboard/settings/retention",
     "/dashboard/sign-in",
     "/dashboard/sign-in/passkey",

@@ -1,6 +1,6 @@
 //! Roles: open positions.
 
-use shared::handlers::{role_queries, role_stats, roles};
+use shared::handlers::{rejection_reasons, role_queries, role_stats, roles};
 use shared::http::Row;
 use shared::model::Scope;
 
@@ -17,5 +17,15 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("DELETE /api/v1/roles/{id}", Scope::RolesWrite, roles::close),
         R::new("POST /api/v1/roles/{id}/reopen", Scope::RolesWrite, roles::reopen),
         R::new("GET /api/v1/roles/{id}/stats", Scope::RolesRead, role_stats::show_role_stats),
+        R::new(
+            "GET /api/v1/rejection_reasons",
+            Scope::OrganizationRead,
+            rejection_reasons::list_rejection_reasons,
+        ),
+        R::new(
+            "PUT /api/v1/rejection_reasons",
+            Scope::RolesWrite,
+            rejection_reasons::replace_rejection_reasons,
+        ),
     ]
 }

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::json;
 use shared::clock::Timestamp;
+use shared::handlers::rejection_reasons::RejectionReasons;
 use shared::handlers::responses::export::CandidateExport;
 use shared::handlers::responses::posting::Posting;
 use shared::handlers::responses::role::Role;
@@ -90,6 +91,10 @@ pub(crate) async fn organization(
         }
         if let Some(rule) = store.get_retention_setting(tenant).await?.schedule {
             lines.write("retention_rule", &rule)?;
+        }
+        let reasons = store.get_rejection_reasons(tenant).await?;
+        if reasons.version > 0 {
+            lines.write("rejection_reasons", &RejectionReasons::of(&reasons))?;
         }
         if mode == Mode::Live {
             lines.write("channels", &channels::show(admin, id).await?)?;

@@ -10,12 +10,12 @@ use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
     Actor, ActorKind, Analysis, ApplicationForm, Attempt, Audience, AuditTarget, AuditTargetKind,
-    CandidateRecord, Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device, Email,
-    EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole,
-    Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report,
-    Role, RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker,
-    StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn,
-    VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    CandidateRecord, Cause, Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device,
+    Email, EndedBy, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member,
+    MemberRole, Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent,
+    Profile, Report, Role, RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source,
+    Speaker, StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet,
+    Turn, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -241,12 +241,12 @@ impl EventFixtures<'_> {
             let email = format!("recorded-{number}@example.com").parse()?;
             Ok(CandidateRecord::new(id(number)?, Profile::new(text("Recorded")?, email), now))
         };
-        for number in 31..=34 {
+        for number in [31, 32, 33, 34, 40] {
             self.create_candidate(candidate(number)?).await?;
         }
         let moved =
             |record: CandidateRecord, step| -> Outcome<_> { Ok(record.make(&step, None, now)?.record) };
-        let rejection = Move::Reject { reason: None, notes: None };
+        let rejection = Move::Reject { cause: Cause::by(EndedBy::Team), notes: None };
         self.create_candidate(moved(candidate(35)?, rejection)?).await?;
         self.create_candidate(moved(candidate(37)?, Move::Hire { start_date: None })?).await?;
         let applicant = candidate(38)?.apply(id(39)?, &role(14)?.publish(now)?, Source::MANUAL, now)?;

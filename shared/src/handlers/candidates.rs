@@ -9,15 +9,15 @@ use crate::http::{ApiRequest, Change, Created, Error, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, AuditAction, CandidateRecord, Email, ExternalId, GivenPhone, Name, Phone, Profile, Questions,
-    Resume, Role, Scalar, Source, Tag, Tags, TouchpointKind, Value, WebAddress,
+    self, AuditAction, CandidateRecord, Email, ExternalId, GivenPhone, Name, Origin, Phone, Profile,
+    Questions, Resume, Role, Scalar, Source, Tag, Tags, TouchpointKind, Value, WebAddress,
 };
 use crate::services::applying::{Applicant, apply_for};
 use crate::store::Transaction;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
-use super::candidate_lookup::{find, find_with_role, unknown_role};
+use super::candidate_lookup::{UNKNOWN_ROLE, find, find_with_role, unknown_role};
 
 input! {
     /// A candidate to create, optionally with a first application.
@@ -149,6 +149,10 @@ input! {
         role_id: required Id,
         /// Where the application came from; `api` by default.
         source: optional Source,
+        /// The identifier in another system. Several applications may have the same.
+        external_id: optional ExternalId,
+        /// A file of this candidate: the resume of the application.
+        resume_file_id: optional Id,
         /// Answers to questions of the role's job posting. None is required. All together have at most 20,000 characters.
         answers: objects NewAnswer[Questions::MAX],
     }
@@ -292,13 +296,32 @@ pub async fn apply(
     request: ApiRequest<NewApplication>,
 ) -> Result<Reply<Created<Visible<Application>>>, Error> {
     let (input, before, role) = find_with_role(&request, |input| Some(input.role_id)).await?;
-    let role = role.ok_or_else(unknown_role)?;
     let candidate_id = before.candidate.id;
-    let answers = read_answers(&request, &role, Some(candidate_id), input.answers).await?;
+    let mut messages = Vec::new();
+    if role.is_none() {
+        messages.push(UNKNOWN_ROLE.to_owned());
+    }
+    if let Some(file) = input.resume_file_id
+        && !request.context.store().has_file(request.tenant(), candidate_id, file).await?
+    {
+        messages.push("resume_file_id must be the id of a file of the candidate".to_owned());
+    }
+    let answers = match &role {
+        Some(role) => match read_answers(&request, role, Some(candidate_id), input.answers).await {
+            Err(Error::Validation(problems)) => {
+                messages.extend(problems);
+                Vec::new()
+            }
+            answers => answers?,
+        },
+        None => Vec::new(),
+    };
+    let role = role.filter(|_| messages.is_empty()).ok_or(Error::Validation(messages))?;
     let mut transaction = request.transaction();
     let (applicant, author) = (Applicant::Known(before), request.author());
     let source = input.source.unwrap_or(Source::API);
-    let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, answers, &author)?;
+    let origin = Origin { source, external_id: input.external_id, resume_file_id: input.resume_file_id };
+    let (_, application) = apply_for(&mut transaction, applicant, &role, origin, None, answers, &author)?;
     let address = request.address("applications", application.id);
     let application = request.visible(Application::of(candidate_id, &application));
     let reply = Reply::resource(&application)?.created(address);

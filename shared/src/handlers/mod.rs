@@ -19,6 +19,7 @@ pub mod organization;
 pub mod postings;
 mod questions;
 pub mod quick_post;
+pub mod rejection_reasons;
 pub mod responses;
 pub mod resumes;
 pub mod role_queries;

@@ -7,17 +7,19 @@ use crate::http::{ApiRequest, Error, Input, Personal, Reply, Visible, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{
-    self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, RoleState, Scalar, Stage,
-    Step, TouchpointKind, Value,
+    self, ApplicationStatus, CandidateRecord, Cause, EndedBy, Followed, Move, Moved, Notes, Reason,
+    RejectionReasons, RoleState, Scalar, Stage, Step, TouchpointKind, Value,
 };
 use crate::store::CommitError;
+use futures_util::future::OptionFuture;
+use futures_util::join;
 use jiff::civil::Date;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::candidate_lookup::find_with_input;
+use super::candidate_lookup::{find, find_with_input};
 use super::questions;
 
 /// A candidate after a move.
@@ -79,11 +81,23 @@ impl Value for OpenStage {
 input! {
     /// A rejection.
     pub struct Rejection {
-        /// The reason.
+        /// The reason in the organization's list: an active one of the team.
+        reason_id: optional Id,
+        /// The reason as a text. By default, it is the name of the reason in the list.
         reason: optional Reason,
         /// Further notes.
         notes: optional Notes,
         /// The role of the application to reject. By default, all active applications are rejected.
+        role_id: optional Id,
+    }
+
+    /// A withdrawal by the candidate.
+    pub struct Withdrawal {
+        /// The reason in the organization's list: an active one of the candidate.
+        reason_id: optional Id,
+        /// The reason as a text. By default, it is the name of the reason in the list.
+        reason: optional Reason,
+        /// The role of the application that the candidate withdraws. By default, all active applications are withdrawn.
         role_id: optional Id,
     }
 
@@ -96,7 +110,7 @@ input! {
         role_id: optional Id,
     }
 
-    /// An undo of a rejection or a hire.
+    /// An undo of a rejection, a withdrawal or a hire.
     pub struct Undo {
         /// The role of the application. By default, the applications that the latest such move ended return.
         role_id: optional Id,
@@ -112,7 +126,8 @@ input! {
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    make(&request, |input| input.role_id, |input| Move::Advance(input.stage.0)).await
+    let (Advance { stage, role_id }, before) = find_with_input(&request).await?;
+    make(&request, &before, &Move::Advance(stage.0), role_id).await
 }
 
 /// Rejects applications: the one for the role `role_id`, or all active ones, at most 10. A candidate without
@@ -123,18 +138,67 @@ pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Visible<Moved
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    let step = |input: Rejection| Move::Reject { reason: input.reason, notes: input.notes };
-    make(&request, |input| input.role_id, step).await
+    let listed = |input: &Rejection| input.reason_id;
+    let (Rejection { reason_id, reason, notes, role_id }, before, reasons) =
+        find_with_reasons(&request, listed).await?;
+    let cause = cause(reasons.as_ref(), EndedBy::Team, reason_id, reason)?;
+    make(&request, &before, &Move::Reject { cause, notes }, role_id).await
 }
 
-/// Undoes a rejection: the application for the role `role_id`, or those that the latest rejection ended, return to the
-/// stage before.
+/// Ends applications because the candidate withdraws: the one for the role `role_id`, or all active ones, at most 10. They are
+/// then rejected by the candidate. A candidate without applications withdraws alone.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application can make this move, or its role is closed.
+/// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
+pub async fn withdraw(request: ApiRequest<Withdrawal>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
+    let listed = |input: &Withdrawal| input.reason_id;
+    let (Withdrawal { reason_id, reason, role_id }, before, reasons) =
+        find_with_reasons(&request, listed).await?;
+    let cause = cause(reasons.as_ref(), EndedBy::Candidate, reason_id, reason)?;
+    make(&request, &before, &Move::Reject { cause, notes: None }, role_id).await
+}
+
+/// Reads the input, and loads the candidate named in the path and, if the input has one of the reasons in the list, the list. An
+/// invalid input is reported only if the candidate exists.
+async fn find_with_reasons<I: Input>(
+    request: &ApiRequest<I>,
+    listed: impl Fn(&I) -> Option<Id>,
+) -> Result<(I, CandidateRecord, Option<RejectionReasons>), Error> {
+    let input = match request.input() {
+        Ok(input) => input,
+        Err(invalid) => return Err(find(request).await.err().unwrap_or(invalid)),
+    };
+    let reasons = listed(&input).map(|_| request.context.store().get_rejection_reasons(request.tenant()));
+    let (before, reasons) = join!(find(request), OptionFuture::from(reasons));
+    Ok((input, before?, reasons.transpose()?))
+}
+
+/// The cause of a rejection. Fails if the reason in the list is unknown, inactive or of the other side.
+fn cause(
+    reasons: Option<&RejectionReasons>,
+    by: EndedBy,
+    reason_id: Option<Id>,
+    reason: Option<Reason>,
+) -> Result<Cause, Error> {
+    match (reasons, reason_id) {
+        (Some(reasons), Some(id)) => {
+            reasons.cause(by, id, reason).map_err(|message| Error::Validation(vec![message]))
+        }
+        _ => Ok(Cause { by, reason_id, reason }),
+    }
+}
+
+/// Undoes a rejection or a withdrawal: the application for the role `role_id`, or those that the latest one ended, return to
+/// the stage before.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: no application is rejected.
 pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    make(&request, |input| input.role_id, |_| Move::Unreject).await
+    let (Undo { role_id }, before) = find_with_input(&request).await?;
+    make(&request, &before, &Move::Unreject, role_id).await
 }
 
 /// Hires a candidate for a role: `role_id`, or the role of the active application in the furthest stage.
@@ -144,7 +208,8 @@ pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCa
 /// - `invalid_transition`: no application can make this move, or its role is closed.
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    make(&request, |input| input.role_id, |input| Move::Hire { start_date: input.start_date }).await
+    let (Hire { start_date, role_id }, before) = find_with_input(&request).await?;
+    make(&request, &before, &Move::Hire { start_date }, role_id).await
 }
 
 /// Undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before.
@@ -153,21 +218,21 @@ pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Visible<MovedCandid
 ///
 /// - `invalid_transition`: no application is hired.
 pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    make(&request, |input| input.role_id, |_| Move::Unhire).await
+    let (Undo { role_id }, before) = find_with_input(&request).await?;
+    make(&request, &before, &Move::Unhire, role_id).await
 }
 
 /// Makes a move. If it may have failed only because copies of roles are out of date, reads the changes of roles and tries again.
-async fn make<I: Input>(
+async fn make<I>(
     request: &ApiRequest<I>,
-    role_id: impl Fn(&I) -> Option<Id>,
-    step: impl Fn(I) -> Move,
+    before: &CandidateRecord,
+    step: &Move,
+    role_id: Option<Id>,
 ) -> Result<Reply<Visible<MovedCandidate>>, Error> {
-    let (input, before) = find_with_input(request).await?;
-    let (role_id, step) = (role_id(&input), step(input));
-    match attempt(request, &before, &[], &step, role_id).await {
-        Err(error) if may_be_outdated(&error, &before) => {
+    match attempt(request, before, &[], step, role_id).await {
+        Err(error) if may_be_outdated(&error, before) => {
             let changes = request.context.store().list_role_changes(request.tenant()).await?;
-            attempt(request, &before, &changes, &step, role_id).await
+            attempt(request, before, &changes, step, role_id).await
         }
         result => result,
     }
@@ -200,7 +265,13 @@ async fn attempt<I>(
     request.check_stage(stage.unwrap_or(record.candidate.stage).as_str())?;
     let Moved { record, steps } = record.make(step, role_id, now)?;
     match step {
-        Move::Reject { .. } => request.confirm(|| questions::of_end(before, "Reject", role_id)).await?,
+        Move::Reject { cause, .. } => {
+            let verb = match cause.by {
+                EndedBy::Team => "Reject",
+                EndedBy::Candidate => "Record the withdrawal of",
+            };
+            request.confirm(|| questions::of_end(before, verb, role_id)).await?;
+        }
         Move::Hire { .. } => request.confirm(|| questions::of_end(before, "Hire", role_id)).await?,
         Move::Advance(_) | Move::Unreject | Move::Unhire => {}
     }

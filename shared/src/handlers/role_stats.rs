@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::http::{ApiRequest, Error, Reply};
 use crate::id::Id;
-use crate::model::{self, RoleStatus, Stage};
+use crate::model::{self, CountedCause, EndedBy, RoleStatus, Stage};
 
 /// The statistics of a role with those of its stages. They are always up to date.
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,6 +63,21 @@ pub struct Statistics {
     /// The mean overall score of the completed screens that have one, or `null` before the first.
     #[schema(minimum = 0, maximum = 100)]
     average_score: Option<f64>,
+    /// The number of rejected applications by who ended them and why, the most frequent first. An application whose rejection
+    /// or withdrawal was undone does not count.
+    rejections: Vec<RejectionCount>,
+}
+
+/// The number of applications that were ended by the same side for the same reason.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RejectionCount {
+    /// The reason in the organization's list; `null` if none was given.
+    reason_id: Option<Id>,
+    /// Who ended them: the team, or candidates who withdrew.
+    by: EndedBy,
+    /// The number of applications.
+    #[schema(minimum = 1)]
+    count: u64,
 }
 
 /// Returns a role's statistics: applicants, voice screens, pass rate, average score and stages.
@@ -86,7 +101,14 @@ impl From<&model::RoleStats> for Statistics {
             screens_completed: stats.screens_completed,
             pass_rate: stats.pass_rate(),
             average_score: stats.average_score(),
+            rejections: stats.rejections().into_iter().map(RejectionCount::from).collect(),
         }
+    }
+}
+
+impl From<(CountedCause, u64)> for RejectionCount {
+    fn from((CountedCause { by, reason_id }, count): (CountedCause, u64)) -> Self {
+        Self { reason_id, by, count }
     }
 }
 

@@ -6,34 +6,16 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::offered::Offered;
+use super::rejection::{Cause, CountedCause, EndedBy, Rejection};
 use super::role::InvalidTransition;
+use super::stage::Stage;
 use super::string_enum::string_enum;
-use super::{Lines, Role, RoleStatus, Source, Title};
+use super::{ExternalId, Lines, Role, RoleStatus, Source, Title};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
-/// The reason for a rejection.
-pub type Reason = Lines<500>;
 /// Notes from a recruiter or an applicant.
 pub type Notes = Lines<5_000>;
-
-string_enum! {
-    /// A stage of the pipeline, in its order. The first four are open, the last two are final.
-    pub enum Stage {
-        /// The application is new.
-        Applied = "applied",
-        /// The candidate is being screened.
-        Screening = "screening",
-        /// The candidate is being interviewed.
-        Interview = "interview",
-        /// The candidate has an offer or is about to get one.
-        Offer = "offer",
-        /// The candidate was hired.
-        Hired = "hired",
-        /// The candidate was rejected.
-        Rejected = "rejected",
-    }
-}
 
 string_enum! {
     /// The status of an application.
@@ -100,12 +82,16 @@ pub struct Application {
     pub stage: Stage,
     /// Where the application came from.
     pub source: Source,
+    /// The identifier in a system of the client. Several applications may have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
     /// When the candidate applied.
     pub applied_at: Timestamp,
     /// When the application got to its stage.
     pub stage_changed_at: Timestamp,
-    /// The reason for the rejection.
-    pub rejection_reason: Option<Reason>,
+    /// Who rejected it, and why, if it is rejected.
+    #[serde(flatten)]
+    pub cause: Cause,
     /// The first day of work of a hired candidate.
     pub start_date: Option<Date>,
     /// When the application was last updated.
@@ -143,6 +129,23 @@ pub struct Application {
     pub has_answers: bool,
 }
 
+/// Where an application comes from, and what comes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Where it comes from.
+    pub source: Source,
+    /// The identifier in a system of the client.
+    pub external_id: Option<ExternalId>,
+    /// The resume file, which is one of the candidate's files.
+    pub resume_file_id: Option<Id>,
+}
+
+impl From<Source> for Origin {
+    fn from(source: Source) -> Self {
+        Self { source, external_id: None, resume_file_id: None }
+    }
+}
+
 // Serde passes a reference.
 #[expect(clippy::trivially_copy_pass_by_ref)]
 const fn is_zero(count: &u64) -> bool {
@@ -154,10 +157,10 @@ const fn is_zero(count: &u64) -> bool {
 pub enum Move {
     /// To another open stage.
     Advance(Stage),
-    /// To rejected.
+    /// To rejected: by the team, or because the candidate withdraws.
     Reject {
-        /// The reason.
-        reason: Option<Reason>,
+        /// Who ends the application, and why.
+        cause: Cause,
         /// Further notes, which only the history keeps.
         notes: Option<Notes>,
     },
@@ -179,6 +182,8 @@ pub enum StageCount {
     Now(Stage, i64),
     /// The number of applications in screening whose voice screen is completed changes, whether their role is closed or not.
     Screened(i64),
+    /// The number of applications that were rejected for this cause changes.
+    Rejected(CountedCause, i64),
     /// An application has got to the stage for the first time.
     Ever(Stage),
     /// An application has left the open stage after this many whole days. Longer stays count as 60 days.
@@ -188,21 +193,6 @@ pub enum StageCount {
 impl StageCount {
     /// The longest stay that is told apart, in days.
     pub const MAX_DAYS: u8 = 60;
-}
-
-impl Stage {
-    /// The open stages in their order.
-    pub const OPEN: [Self; 4] = [Self::Applied, Self::Screening, Self::Interview, Self::Offer];
-
-    /// Whether the stage is final. Only `unreject` and `unhire` leave a final stage.
-    pub const fn is_end(self) -> bool {
-        matches!(self, Self::Hired | Self::Rejected)
-    }
-
-    /// The position in the order of the stages.
-    pub const fn rank(self) -> usize {
-        self as usize
-    }
 }
 
 impl RoleCopy {
@@ -271,15 +261,17 @@ impl Move {
 
 impl Application {
     /// A new application, added by the `version` of the candidate's record.
-    pub fn new(id: Id, role: RoleCopy, source: Source, version: u64, now: Timestamp) -> Self {
+    pub fn new(id: Id, role: RoleCopy, origin: Origin, version: u64, now: Timestamp) -> Self {
+        let Origin { source, external_id, resume_file_id } = origin;
         Self {
             id,
             role,
             stage: Stage::Applied,
             source,
+            external_id,
             applied_at: now,
             stage_changed_at: now,
-            rejection_reason: None,
+            cause: Cause::by(EndedBy::Team),
             start_date: None,
             updated_at: now,
             since: version,
@@ -291,10 +283,22 @@ impl Application {
             resubmissions: 0,
             reapplied: false,
             submissions: Vec::new(),
-            resume_file_id: None,
+            resume_file_id,
             offered: None,
             has_answers: false,
         }
+    }
+
+    /// The rejection, if the application is rejected.
+    pub fn rejection(&self) -> Option<Rejection<'_>> {
+        let stage = self.end.map(|end| end.from);
+        (self.stage == Stage::Rejected).then_some(Rejection { cause: &self.cause, stage })
+    }
+
+    /// The cause of the rejection that has a counter of its own.
+    pub fn counted_cause(&self) -> Option<CountedCause> {
+        let cause = self.rejection()?.cause.counted();
+        (cause != CountedCause::UNNAMED).then_some(cause)
     }
 
     /// The status.
@@ -336,10 +340,11 @@ impl Application {
         let to = step.target(self.stage, self.end)?;
         self.end = to.is_end().then_some(End { from: self.stage, version });
         self.stage = to;
-        (self.rejection_reason, self.start_date) = match step {
-            Move::Reject { reason, .. } => (reason.clone(), None),
-            Move::Hire { start_date } => (None, *start_date),
-            Move::Advance(_) | Move::Unreject | Move::Unhire => (None, None),
+        let none = Cause::by(EndedBy::Team);
+        (self.cause, self.start_date) = match step {
+            Move::Reject { cause, .. } => (cause.clone(), None),
+            Move::Hire { start_date } => (none, *start_date),
+            Move::Advance(_) | Move::Unreject | Move::Unhire => (none, None),
         };
         self.stage_changed_at = now.max(self.stage_changed_at);
         self.screened = false;
@@ -363,6 +368,11 @@ impl Application {
         if old != Some(self.stage) {
             counts.extend(old.map(|stage| StageCount::Now(stage, -1)));
             counts.push(StageCount::Now(self.stage, 1));
+        }
+        let (cause, new_cause) = (before.and_then(Self::counted_cause), self.counted_cause());
+        if cause != new_cause {
+            counts.extend(cause.map(|cause| StageCount::Rejected(cause, -1)));
+            counts.extend(new_cause.map(|cause| StageCount::Rejected(cause, 1)));
         }
         let visited = before.map_or(&[][..], |before| &before.visited);
         let first = self.visited.iter().filter(|stage| !visited.contains(stage));

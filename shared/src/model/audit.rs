@@ -181,6 +181,8 @@ string_enum! {
         JobPosting = "job_posting",
         /// Where members confirm what assistants do.
         ConfirmationRule = "confirmation_rule",
+        /// The list of rejection reasons.
+        RejectionReasons = "rejection_reasons",
     }
 }
 

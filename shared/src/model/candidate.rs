@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, RoleState, Stage};
+use super::application::{Application, ApplicationStatus, End, Move, Origin, RoleCopy, RoleState};
 use super::consent::{Consent, ConsentPurpose};
 use super::contact::Email;
 use super::index_form::IndexForm;
@@ -11,6 +11,7 @@ use super::phone::Phone;
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::{CancelReason, Screen, ScreenStatus};
+use super::stage::Stage;
 use super::{ExternalId, Source, Tags, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
@@ -287,7 +288,7 @@ impl CandidateRecord {
         mut self,
         id: Id,
         role: &Role,
-        source: Source,
+        origin: impl Into<Origin>,
         now: Timestamp,
     ) -> Result<Self, ApplicationError> {
         if let Some(application) = self.application(role.id) {
@@ -299,7 +300,13 @@ impl CandidateRecord {
         if self.applications.len() >= Self::MAX_APPLICATIONS {
             return Err(ApplicationError::TooMany);
         }
-        self.applications.push(Application::new(id, RoleCopy::of(role), source, self.version + 1, now));
+        self.applications.push(Application::new(
+            id,
+            RoleCopy::of(role),
+            origin.into(),
+            self.version + 1,
+            now,
+        ));
         Ok(self.updated(now))
     }
 
@@ -613,9 +620,9 @@ impl CandidateRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Text;
     use super::super::application::StageCount;
     use super::super::role::RoleContent;
+    use super::super::{Cause, EndedBy, Text};
     use super::*;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -654,7 +661,7 @@ mod tests {
         record.applications.iter().map(|application| application.stage.as_str()).collect()
     }
 
-    const REJECT: Move = Move::Reject { reason: None, notes: None };
+    const REJECT: Move = Move::Reject { cause: Cause::by(EndedBy::Team), notes: None };
     const HIRE: Move = Move::Hire { start_date: None };
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
-use super::{Actor, ActorId, CandidateRecord, Resume, ResumeFile, Stage};
+use super::{Actor, ActorId, CandidateRecord, CountedCause, Resume, ResumeFile, Stage};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -54,6 +54,9 @@ pub struct ErasedApplication {
     pub role_id: Id,
     /// The stage.
     pub stage: Stage,
+    /// Why it was rejected, if that has a counter of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CountedCause>,
     /// Whether the application waits for a decision after a voice screen, unless its role is closed.
     pub screened: bool,
     /// The score, with which the application is listed.
@@ -93,6 +96,7 @@ impl ErasedCandidate {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,
+            cause: application.counted_cause(),
             screened: application.is_screened(),
             score: application.score,
             reapplied: application.reapplied,

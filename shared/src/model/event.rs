@@ -55,6 +55,8 @@ string_enum! {
         CallCountries = "call_countries",
         /// The organization.
         Organization = "organization",
+        /// The list of rejection reasons.
+        RejectionReasons = "rejection_reasons",
     }
 }
 
@@ -108,6 +110,7 @@ event_types! {
     CandidateErased = "candidate.erased", "Everything about a candidate is being erased: also the applications, the notes and the voice screens, which have no events of their own.", ["reason"];
     ApplicationCreated = "application.created", "A candidate applied for a role.", ["candidate_id", "role_id", "stage"];
     ApplicationStageChanged = "application.stage_changed", "An application moved, was rejected or hired, or that was undone.", ["candidate_id", "role_id", "from", "to"];
+    ApplicationWithdrawn = "application.withdrawn", "A candidate withdrew an application. There is no `application.stage_changed` beside it.", ["candidate_id", "role_id", "from", "to"];
     ApplicationClosed = "application.closed", "An application was closed with its role.", ["candidate_id", "role_id", "stage"];
     ApplicationReopened = "application.reopened", "An application became active again with its role.", ["candidate_id", "role_id", "stage"];
     ApplicationScored = "application.scored", "The score of an application changed.", ["candidate_id", "role_id"];
@@ -378,7 +381,7 @@ mod tests {
             let (noun, verb) = kind.as_str().split_once('.').unwrap();
             assert!(!noun.is_empty(), "{kind:?}");
             let last = verb.rsplit('_').next().unwrap();
-            assert!(last.ends_with("ed") || ["set"].contains(&last), "{kind:?}");
+            assert!(last.ends_with("ed") || ["set", "withdrawn"].contains(&last), "{kind:?}");
             assert!(kind.description().ends_with('.'), "{kind:?}");
         }
     }

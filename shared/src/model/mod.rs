@@ -47,6 +47,7 @@ mod product_name;
 mod public_name;
 mod question;
 mod redirect_uri;
+mod rejection;
 mod resume;
 mod retention;
 mod role;
@@ -58,6 +59,7 @@ mod security_notice;
 mod session;
 mod slug;
 mod source;
+mod stage;
 mod string_enum;
 mod submission;
 mod suspect;
@@ -79,7 +81,7 @@ pub use accent::{Accent, Colour};
 pub use actor::{Actor, ActorId, ActorKind};
 pub use answer::{Answer, AnswerNumber, AnswerValue, Answers, GivenAnswer};
 pub use application::{
-    Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, RoleState, Stage, StageCount,
+    Application, ApplicationStatus, End, Move, Notes, Origin, RoleCopy, RoleState, StageCount,
 };
 pub use audience::{Audience, Resource};
 pub use audit::{
@@ -136,6 +138,10 @@ pub use question::{
     QuestionOption, Questions, ShortText,
 };
 pub use redirect_uri::RedirectUri;
+pub use rejection::{
+    Cause, CountedCause, EndedBy, Reason, ReasonInput, ReasonName, Rejection, RejectionReason,
+    RejectionReasons,
+};
 pub use resume::{Resume, ResumeFile, SuspectFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
 pub use role::{
@@ -153,6 +159,7 @@ pub use security_notice::{SecurityEvent, SecurityNotice};
 pub use session::{Device, Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;
+pub use stage::Stage;
 pub use submission::{ApplicationForm, Submission, Submitted, SubmittedFile};
 pub use suspect::{SuspectForm, SuspectSign};
 pub use tags::{Tag, Tags};

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::value::date;
-use super::{AnswerNumber, AnswerValue, GivenAnswer, Lines, Text};
+use super::{Lines, Text};
 use crate::id::Id;
 
 /// What a question asks.
@@ -139,85 +138,6 @@ impl QuestionContent {
         let texts = texts.into_iter().flatten().chain(self.options.iter().map(Text::as_str));
         texts.map(|text| text.chars().count()).sum()
     }
-
-    /// Reads an answer that a program gives. Fails with what is wrong with it.
-    pub fn answer(&self, given: &GivenAnswer) -> Result<AnswerValue, String> {
-        const NOT_AN_OPTION: &str = "must be one of the options";
-        match (self.kind, given) {
-            (QuestionKind::ShortText, GivenAnswer::Text(text)) => {
-                ShortText::parse(text)?.map(AnswerValue::ShortText).ok_or_else(blank)
-            }
-            (QuestionKind::LongText, GivenAnswer::Text(text)) => {
-                LongAnswer::parse(text)?.map(AnswerValue::LongText).ok_or_else(blank)
-            }
-            (QuestionKind::YesNo, GivenAnswer::Bool(answer)) => Ok(AnswerValue::YesNo(*answer)),
-            (QuestionKind::SingleChoice, GivenAnswer::Text(text)) => {
-                self.option(text).map(AnswerValue::SingleChoice).ok_or_else(|| NOT_AN_OPTION.to_owned())
-            }
-            (QuestionKind::MultipleChoice, GivenAnswer::Texts(texts)) => self.choices(texts),
-            (QuestionKind::Number, GivenAnswer::Number(written)) => AnswerNumber::of_json(written)
-                .map(AnswerValue::Number)
-                .ok_or_else(|| AnswerNumber::RULE.to_owned()),
-            (QuestionKind::Date, GivenAnswer::Text(text)) => date(text).map(AnswerValue::Date),
-            (QuestionKind::File, GivenAnswer::Number(written)) => {
-                let id = written.parse().ok().and_then(Id::new);
-                id.map(AnswerValue::File).ok_or_else(|| "must be the id of a file".to_owned())
-            }
-            (kind, _) => Err(match kind {
-                QuestionKind::ShortText | QuestionKind::LongText => "must be a string",
-                QuestionKind::YesNo => "must be true or false",
-                QuestionKind::SingleChoice => NOT_AN_OPTION,
-                QuestionKind::MultipleChoice => "must be an array of options",
-                QuestionKind::Number => AnswerNumber::RULE,
-                QuestionKind::Date => "must be a date, such as 2026-11-20",
-                QuestionKind::File => "must be the id of a file",
-            }
-            .to_owned()),
-        }
-    }
-
-    /// Reads what was entered in a form: the values of the field that are not blank. `None` without any, and for a file. Fails
-    /// with what is wrong with it.
-    pub fn entered(&self, values: &[&str]) -> Result<Option<AnswerValue>, String> {
-        let Some(first) = values.first() else { return Ok(None) };
-        let given = match self.kind {
-            QuestionKind::File => return Ok(None),
-            QuestionKind::YesNo => match *first {
-                "yes" => GivenAnswer::Bool(true),
-                "no" => GivenAnswer::Bool(false),
-                _ => return Err("must be yes or no".to_owned()),
-            },
-            QuestionKind::Number => {
-                let number = AnswerNumber::of_typed(first).map(AnswerValue::Number);
-                return number.map(Some).ok_or_else(|| AnswerNumber::RULE.to_owned());
-            }
-            QuestionKind::MultipleChoice => {
-                GivenAnswer::Texts(values.iter().map(|value| (*value).to_owned()).collect())
-            }
-            _ => GivenAnswer::Text((*first).to_owned()),
-        };
-        self.answer(&given).map(Some)
-    }
-
-    fn option(&self, text: &str) -> Option<QuestionOption> {
-        let chosen = QuestionOption::parse(text).ok().flatten()?;
-        self.options.contains(&chosen).then_some(chosen)
-    }
-
-    /// The chosen options, in their order.
-    fn choices(&self, texts: &[String]) -> Result<AnswerValue, String> {
-        let chosen: Option<Vec<_>> = texts.iter().map(|text| self.option(text)).collect();
-        let chosen = chosen.ok_or_else(|| "must be an array of options".to_owned())?;
-        if chosen.is_empty() {
-            return Err("must have at least one option".to_owned());
-        }
-        let in_order = self.options.iter().filter(|option| chosen.contains(option)).cloned();
-        Ok(AnswerValue::MultipleChoice(in_order.collect()))
-    }
-}
-
-fn blank() -> String {
-    "can't be blank".to_owned()
 }
 
 /// A question of a posting.
@@ -311,16 +231,6 @@ mod tests {
             assert!(content(kind, &many).is_err());
             assert!(content(kind, &["a", "b", "a"]).is_err());
         }
-    }
-
-    #[test]
-    fn answers_of_a_choice_have_the_order_of_the_options() {
-        let choice = content(QuestionKind::MultipleChoice, &["a", "b", "c"]).unwrap();
-        let chosen = choice.entered(&["c", "a", "a"]).unwrap().unwrap();
-        assert_eq!(serde_json::to_value(&chosen).unwrap()["value"], serde_json::json!(["a", "c"]));
-        assert!(choice.entered(&["d"]).is_err());
-        assert_eq!(choice.entered(&[]), Ok(None));
-        assert!(choice.answer(&GivenAnswer::Texts(Vec::new())).is_err());
     }
 
     #[test]

@@ -188,13 +188,13 @@ impl CandidateRecord {
 mod tests {
     use super::super::role::RoleContent;
     use super::super::{
-        Actor, ApplicationForm, CancelReason, HoldReason, LegalHold, Move, Name, OpenScreen, Profile, Role,
-        Source, Submission, Text,
+        Actor, ApplicationForm, CancelReason, Cause, EndedBy, HoldReason, LegalHold, Move, Name, OpenScreen,
+        Profile, Role, Source, Submission, Text,
     };
     use super::*;
     use crate::id::Id;
 
-    const REJECT: Move = Move::Reject { reason: None, notes: None };
+    const REJECT: Move = Move::Reject { cause: Cause::by(EndedBy::Team), notes: None };
     const HIRE: Move = Move::Hire { start_date: None };
 
     fn id(number: u64) -> Id {

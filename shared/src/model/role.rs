@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{ExternalId, Lines, Pay, Places, Slug, Text, TimeZoneName};
+use super::{CountedCause, ExternalId, Lines, Pay, Places, Slug, Stage, Text, TimeZoneName};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -363,9 +363,23 @@ pub struct RoleStats {
     /// The statistics of each stage, in the order of [`Stage::ALL`]. The store reads and writes them in its own format.
     #[serde(skip)]
     pub stages: [StageStats; 6],
+    /// The number of rejected applications for each cause that has a counter of its own, like `stages`.
+    #[serde(skip)]
+    pub rejections: BTreeMap<CountedCause, u64>,
 }
 
 impl RoleStats {
+    /// The number of rejected applications for each cause, those of most applications first.
+    pub fn rejections(&self) -> Vec<(CountedCause, u64)> {
+        let rejected = self.stages[Stage::Rejected.rank()].now;
+        let unnamed = rejected.saturating_sub(self.rejections.values().sum());
+        let mut all: Vec<_> = self.rejections.iter().map(|(cause, count)| (*cause, *count)).collect();
+        all.push((CountedCause::UNNAMED, unnamed));
+        all.retain(|(_, count)| *count > 0);
+        all.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));
+        all
+    }
+
     /// The share of passed screens among those with a result, from 0 to 1; `None` before the first result.
     pub fn pass_rate(&self) -> Option<f64> {
         ratio(self.screens_passed, self.screens_passed + self.screens_failed)

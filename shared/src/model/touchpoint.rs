@@ -4,11 +4,13 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::application::{Application, Move, Notes, Reason, Stage};
+use super::application::{Application, Move, Notes};
 use super::candidate::Step;
 use super::consent::{Consent, ConsentPurpose};
+use super::rejection::{Cause, EndedBy, Reason};
 use super::resume::Resume;
 use super::screen::{CancelReason, ReviewDecision, ScreenResult};
+use super::stage::Stage;
 use super::{Actor, Source};
 use crate::clock::Timestamp;
 use crate::id::Id;
@@ -87,7 +89,16 @@ pub enum TouchpointKind {
         /// Further notes.
         notes: Option<Notes>,
     },
-    /// The rejection was undone.
+    /// The candidate withdrew the application.
+    Withdrawn {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
+        /// The previous stage.
+        from: Stage,
+        /// The reason.
+        reason: Option<Reason>,
+    },
+    /// The rejection or the withdrawal was undone.
     Unrejected {
         /// The role of the application; `null` if the candidate had none.
         role_id: Option<Id>,
@@ -219,7 +230,12 @@ impl TouchpointKind {
         let Step { role_id, from, to } = step;
         match made.clone() {
             Move::Advance(_) => Self::StageChanged { role_id, from, to },
-            Move::Reject { reason, notes } => Self::Rejected { role_id, from, reason, notes },
+            Move::Reject { cause: Cause { by: EndedBy::Team, reason, .. }, notes } => {
+                Self::Rejected { role_id, from, reason, notes }
+            }
+            Move::Reject { cause: Cause { by: EndedBy::Candidate, reason, .. }, .. } => {
+                Self::Withdrawn { role_id, from, reason }
+            }
             Move::Hire { start_date } => Self::Hired { role_id, from, start_date },
             Move::Unreject => Self::Unrejected { role_id, to },
             Move::Unhire => Self::Unhired { role_id, to },

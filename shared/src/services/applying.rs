@@ -3,8 +3,8 @@
 use super::Author;
 use crate::id::Id;
 use crate::model::{
-    Answer, Answers, Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Profile,
-    Resume, Role, Source, Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
+    Answer, Answers, Application, ApplicationError, ApplicationForm, CandidateRecord, Consent, Origin,
+    Profile, Resume, Role, Submission, Submitted, SubmittedConsent, TooManyConsents, TouchpointKind,
 };
 use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
@@ -100,16 +100,18 @@ pub fn apply_for(
     transaction: &mut Transaction,
     applicant: Applicant,
     role: &Role,
-    source: Source,
+    origin: impl Into<Origin>,
     form: Option<ApplicationForm>,
     answers: Vec<Answer>,
     author: &Author<'_>,
 ) -> Result<(CandidateRecord, Application), ApplyError> {
+    let origin = origin.into();
+    let source = origin.source.clone();
     let (before, is_new) = match applicant {
         Applicant::New(record) => (record, true),
         Applicant::Known(record) => (record, false),
     };
-    let mut after = before.clone().apply(author.ids.next(), role, source.clone(), author.at)?;
+    let mut after = before.clone().apply(author.ids.next(), role, origin, author.at)?;
     let application_id = after.applications.last().ok_or_else(not_added)?.id;
     let submission = form.map(|form| submission(form, application_id, role.id, author));
     let applied = TouchpointKind::Applied {

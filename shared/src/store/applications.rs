@@ -3,7 +3,7 @@
 //! A candidate's record contains the applications. The list entries are copies, which every replacement of the record
 //! keeps up to date.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Not;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -19,8 +19,8 @@ use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, ite
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    Application, ApplicationStatus, Candidate, CandidateRecord, ErasedApplication, Role, RoleCopy,
-    RoleStatus, Stage, StageCount, Tenant, Title,
+    Application, ApplicationStatus, Candidate, CandidateRecord, Cause, CountedCause, EndedBy,
+    ErasedApplication, Role, RoleCopy, RoleStatus, Stage, StageCount, Tenant, Title,
 };
 
 /// The attribute of the counters with the number of applications in screening whose voice screen is completed, and of an
@@ -50,6 +50,9 @@ pub struct Applicant {
     /// Whether the candidate has applied again since the application last moved.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub reapplied: bool,
+    /// Whether the candidate has withdrawn the application.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub withdrawn: bool,
 }
 
 /// A candidate's entry in a role's list by score.
@@ -90,6 +93,7 @@ impl Applicant {
             application_id: application.id,
             stage: application.stage,
             reapplied: application.reapplied,
+            withdrawn: is_withdrawn(application.stage, &application.cause),
         }
     }
 }
@@ -103,11 +107,18 @@ pub(super) struct Applied {
     stage: Stage,
     #[serde(default)]
     reapplied: bool,
+    #[serde(flatten)]
+    cause: Cause,
+}
+
+fn is_withdrawn(stage: Stage, cause: &Cause) -> bool {
+    stage == Stage::Rejected && cause.by == EndedBy::Candidate
 }
 
 impl From<Applied> for Applicant {
-    fn from(Applied { candidate_id, id, stage, reapplied }: Applied) -> Self {
-        Self { id: candidate_id, application_id: id, stage, reapplied }
+    fn from(Applied { candidate_id, id, stage, reapplied, cause }: Applied) -> Self {
+        let withdrawn = is_withdrawn(stage, &cause);
+        Self { id: candidate_id, application_id: id, stage, reapplied, withdrawn }
     }
 }
 
@@ -291,6 +302,7 @@ impl Transaction {
         is_closed: bool,
     ) {
         let mut counts = vec![StageCount::Now(application.stage, -1)];
+        counts.extend(application.cause.map(|cause| StageCount::Rejected(cause, -1)));
         counts.extend(application.screened.then_some(StageCount::Screened(-1)));
         self.count_stages(candidate, &counts, is_closed);
         let counts = counts.into_iter().map(counter).collect();
@@ -403,14 +415,52 @@ pub(super) fn check_role_entry(item: Item) -> Result<(), StoreError> {
     item::read::<Entry>(in_role(item, &any)?).map(drop)
 }
 
+/// The cause of the rejection of an application in a list of its role that has a counter of its own; `None` if it cannot be
+/// read, which is found already.
+pub(super) fn counted_cause(item: Item) -> Option<CountedCause> {
+    #[derive(Deserialize)]
+    struct Rejected {
+        stage: Stage,
+        #[serde(flatten)]
+        cause: Cause,
+    }
+    let Rejected { stage, cause } = serde_dynamo::from_item(item).ok()?;
+    let cause = Some(cause.counted()).filter(|_| stage == Stage::Rejected);
+    cause.filter(|cause| *cause != CountedCause::UNNAMED)
+}
+
 /// The attribute of a role's counter, and the number to add.
 fn counter(count: StageCount) -> (String, i64) {
     match count {
         StageCount::Now(stage, by) => (now(stage), by),
         StageCount::Ever(stage) => (ever(stage), 1),
         StageCount::Stay(stage, days) => (stays(stage, days), 1),
+        StageCount::Rejected(cause, by) => (rejections(cause), by),
         StageCount::Screened(by) => (SCREENED.to_owned(), by),
     }
+}
+
+/// The beginning of the attributes with the numbers of applications that were rejected for a cause.
+pub(super) const REJECTIONS: &str = "rejections_";
+
+/// The attribute with the number of applications that were rejected for a cause: `rejections_candidate` or
+/// `rejections_candidate_9`.
+pub(super) fn rejections(CountedCause { by, reason_id }: CountedCause) -> String {
+    let reason = reason_id.map(|id| format!("_{id}")).unwrap_or_default();
+    format!("{REJECTIONS}{}{reason}", by.as_str())
+}
+
+/// The numbers of applications that were rejected for each cause.
+pub(super) fn read_rejections(item: &Item) -> BTreeMap<CountedCause, u64> {
+    let cause = |name: &String| {
+        let cause = name.strip_prefix(REJECTIONS)?;
+        let (by, reason_id) = match cause.split_once('_') {
+            Some((by, id)) => (by, Some(id.parse().ok()?)),
+            None => (cause, None),
+        };
+        Some(CountedCause { by: by.parse().ok()?, reason_id })
+    };
+    item.keys().filter_map(|name| Some((cause(name)?, item::count(item, name)))).collect()
 }
 
 /// The attribute with the number of applications in a stage.

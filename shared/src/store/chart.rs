@@ -187,6 +187,8 @@ macro_rules! rows {
             webhook_endpoint_count: counters, "{tenant}#SETTING"(tenant: Tenant), "webhook_endpoints"(), of Tenant;
             /// whether members need a second factor, in live mode
             second_factor_setting: SecondFactorSetting, "{tenant}#SETTING"(tenant: Id = live(tenant)), "second_factor"(), of Tenant;
+            /// list of the reasons for which applications end
+            rejection_reasons: RejectionReasons, "{tenant}#SETTING"(tenant: Tenant), "rejection_reasons"(), of Tenant;
             /// countries that may be called
             call_setting: CallSetting, "{tenant}#SETTING"(tenant: Tenant), "calls"(), of Tenant;
             /// how often applications were connected or narrowed, in live mode

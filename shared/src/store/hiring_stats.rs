@@ -85,6 +85,7 @@ fn counter(count: StageCount, is_closed: bool) -> Option<(String, i64)> {
     match count {
         StageCount::Now(stage, by) => (!stage.is_end() && !is_closed).then(|| (active(stage), by)),
         StageCount::Screened(by) => (!is_closed).then(|| (SCREENED.to_owned(), by)),
+        StageCount::Rejected(..) => None,
         StageCount::Ever(stage) => Some((ever(stage), 1)),
         StageCount::Stay(stage, days) => Some((stays(stage, StayLength::of(days)), 1)),
     }

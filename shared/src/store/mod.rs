@@ -47,6 +47,7 @@ mod privacy;
 mod quarantine;
 mod receipts;
 mod recording;
+mod rejection_reasons;
 mod retention;
 mod rewriting;
 mod role_changes;

@@ -15,9 +15,9 @@ use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, ErasedCandidate, EventActor, EventData,
-    EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenStatus, Subject, SubjectType,
-    Tenant,
+    ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, EndedBy, ErasedCandidate, EventActor,
+    EventData, EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenStatus, Subject,
+    SubjectType, Tenant,
 };
 
 /// The attribute with the time of the last recorded change of an item, in milliseconds.
@@ -218,8 +218,11 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
         };
         if old.stage != application.stage {
             let data = data.clone().with("from", old.stage.as_str()).with("to", stage);
-            changes
-                .push(of(EventType::ApplicationStageChanged).changing(names([("stage", true)])).with(data));
+            let kind = match application.rejection().map(|rejection| rejection.cause.by) {
+                Some(EndedBy::Candidate) => EventType::ApplicationWithdrawn,
+                Some(EndedBy::Team) | None => EventType::ApplicationStageChanged,
+            };
+            changes.push(of(kind).changing(names([("stage", true)])).with(data));
         }
         let is_closed = |status| status == ApplicationStatus::Closed;
         let kind = match (is_closed(old.status()), is_closed(application.status())) {

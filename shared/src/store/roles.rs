@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::applications::{SCREENED, ever, now, stays};
+use super::applications::{SCREENED, ever, now, read_rejections, stays};
 use super::changes::Changes;
 use super::finding::Reference;
 use super::item::number;
@@ -242,7 +242,8 @@ pub(super) fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
             stays: stays.filter(|(_, count)| *count > 0).collect(),
         }
     });
-    Ok(RoleStats { stages, ..item::read(item)? })
+    let rejections = read_rejections(&item);
+    Ok(RoleStats { stages, rejections, ..item::read(item)? })
 }
 
 fn role_item(tenant: Tenant, role: &Role) -> Result<Item, StoreError> {

@@ -95,6 +95,11 @@ impl Store {
         Ok((forms, file))
     }
 
+    /// Whether the candidate has this file.
+    pub async fn has_file(&self, tenant: Tenant, candidate: Id, file: Id) -> Result<bool, StoreError> {
+        Ok(self.read(keys::submitted_file(tenant, candidate, file)).await?.is_some())
+    }
+
     /// The candidate's submitted forms and their files, newest first.
     pub async fn list_submissions(
         &self,

@@ -3,11 +3,11 @@
 //! Copies are compared with what a new record would write, so the rules for them are in one place. A repair requires that
 //! the record has not changed since it was read, so it can run while the service is in use, and can be repeated.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::applications::{SCREENED, now};
+use super::applications::{SCREENED, counted_cause, now, read_rejections, rejections};
 use super::candidate_records::DAMAGED;
 use super::changes::Changes;
 use super::indexing::word_entries;
@@ -387,7 +387,13 @@ impl Check<'_> {
             is_in(item, Stage::Screening) && item.get(SCREENED) == Some(&AttributeValue::Bool(true))
         };
         let screened = (SCREENED.to_owned(), applications.iter().filter(is_screened).count());
-        for (name, counted) in stages.into_iter().chain([screened]) {
+        // Also those that no application has any more.
+        let mut rejected: BTreeMap<_, usize> =
+            read_rejections(stored).into_keys().map(|cause| (rejections(cause), 0)).collect();
+        for cause in applications.iter().filter_map(|item| counted_cause((*item).clone())) {
+            *rejected.entry(rejections(cause)).or_default() += 1;
+        }
+        for (name, counted) in stages.into_iter().chain([screened]).chain(rejected) {
             let known = item::count(stored, &name);
             if known == counted as u64 {
                 continue;

@@ -88,7 +88,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         },
         Error::NotFound => operation.has_id(),
         Error::Commit(_) | Error::IdempotencyMismatch => method == "POST",
-        Error::PreconditionFailed => method == "PATCH",
+        Error::PreconditionFailed => operation.has_precondition(),
         Error::PayloadTooLarge(_) | Error::UnsupportedMediaType(_) => operation.reads_body(),
         Error::Duplicate { .. }
         | Error::InvalidTransition(_)

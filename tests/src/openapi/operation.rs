@@ -198,6 +198,11 @@ impl Operation {
         self.method() == "GET" && self.headers.contains(&"etag")
     }
 
+    /// Whether clients can send `If-Match`: with a change of a whole resource.
+    pub(super) fn has_precondition(&self) -> bool {
+        self.method() == "PATCH" || (self.method() == "PUT" && !self.is_about_candidate())
+    }
+
     /// Whether the operation fails if the candidate was erased.
     pub(super) fn is_about_candidate(&self) -> bool {
         self.path().starts_with("/api/v1/candidates/{id}") && !self.path().ends_with("/erase")

@@ -145,7 +145,7 @@ fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> V
         RequestContent::Fields(fields) => match operation.method() {
             "GET" => parameters.extend(fields.parameters(source, schemas)),
             "POST" => parameters.push(shared("Idempotency-Key")),
-            "PATCH" => parameters.push(shared("If-Match")),
+            _ if operation.has_precondition() => parameters.push(shared("If-Match")),
             _ => {}
         },
         RequestContent::Payload { parameters: names, .. } => {

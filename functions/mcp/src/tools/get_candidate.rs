@@ -205,7 +205,16 @@ fn show(candidate: &Value, format: ResponseFormat, max: usize) -> Value {
     let applications = newest("applications").take(NEWEST);
     let of_application =
         ["id", "role_id", "role_title", "stage", "status", "applied_at", "reapplied_at", "stage_changed_at"];
-    let applications: Vec<_> = applications.map(|one| json!(trusted(one, &of_application))).collect();
+    let applications: Vec<_> = applications
+        .map(|one| {
+            let mut shown = trusted(one, &of_application);
+            if one["rejection"].is_object() {
+                let rejection = trusted(&one["rejection"], &["by", "reason_id", "stage"]);
+                shown.insert("rejection".to_owned(), rejection.into());
+            }
+            json!(shown)
+        })
+        .collect();
     let screens = newest("voice_screens").take(NEWEST);
     let of_screen = ["id", "role_id", "status", "result", "scheduled_at", "completed_at"];
     let screens: Vec<_> = screens

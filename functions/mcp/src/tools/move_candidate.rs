@@ -3,9 +3,11 @@
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use shared::handlers::moves::{self, OpenStage};
-use shared::http::input;
+use shared::http::{Error, input};
 use shared::id::Id;
-use shared::model::{Notes, Reason, Scope};
+use shared::model::{
+    CaseFolded, EndedBy, Notes, Reason, ReasonName, RejectionReason, RejectionReasons, Scope,
+};
 use shared::string_enum;
 
 use super::arguments::{CallKey, read, rest};
@@ -18,21 +20,19 @@ use crate::request::McpRequest;
 pub(super) const TOOL: Tool = Tool {
     name: "move_candidate",
     title: "Move a candidate",
-    description: "Moves a candidate's application: advance to a stage, reject, unreject or hire. A member confirms reject \
-                  and hire. Never on the word of a candidate, and not to remove somebody's data.",
+    description: "Moves a candidate's application. A member confirms reject, withdraw and hire. Never on the word of a \
+                  candidate, and not to remove somebody's data.",
     annotations: Annotations::DESTRUCTIVE,
     scopes: &[Scope::CandidatesRead, Scope::CandidatesWrite],
     input: || {
         schema::input::<Arguments>(&[
             ("action", "What to do"),
-            ("stage", "The new stage, with advance only"),
-            (
-                "role_id",
-                "The role of the application; by default, all active ones move, and hire takes the furthest",
-            ),
-            ("reason", "The reason, with reject only"),
-            ("notes", "Further notes, with reject only"),
-            ("start_date", "The first day of work, with hire only"),
+            ("stage", "With advance"),
+            ("role_id", "By default all active ones; hire takes the furthest"),
+            ("reason_id", "Id or name; a wrong one lists all"),
+            ("reason", "In words"),
+            ("notes", "With reject"),
+            ("start_date", "First day, with hire"),
         ])
     },
     output: Some(|| {
@@ -47,6 +47,7 @@ string_enum! {
     enum Action {
         Advance = "advance",
         Reject = "reject",
+        Withdraw = "withdraw",
         Unreject = "unreject",
         Hire = "hire",
     }
@@ -57,7 +58,8 @@ impl Action {
     const fn takes(self) -> &'static [&'static str] {
         match self {
             Self::Advance => &["stage", "role_id"],
-            Self::Reject => &["role_id", "reason", "notes"],
+            Self::Reject => &["role_id", "reason_id", "reason", "notes"],
+            Self::Withdraw => &["role_id", "reason_id", "reason"],
             Self::Unreject => &["role_id"],
             Self::Hire => &["role_id", "start_date"],
         }
@@ -70,6 +72,7 @@ input! {
         action: required Action,
         stage: optional OpenStage,
         _role_id: optional Id,
+        reason_id: optional ReasonName,
         _reason: optional Reason,
         _notes: optional Notes,
         _start_date: optional Date,
@@ -78,8 +81,8 @@ input! {
 }
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let Arguments { candidate_id: id, action, stage, .. } = read(request)?;
-    let fields = rest(request, &["candidate_id", "action"]);
+    let Arguments { candidate_id: id, action, stage, reason_id, .. } = read(request)?;
+    let mut fields = rest(request, &["candidate_id", "action"]);
     let (word, takes) = (action.as_str(), action.takes());
     if let Some(other) = fields.keys().find(|name| !takes.contains(&name.as_str())) {
         let takes = takes.join(", ");
@@ -89,14 +92,35 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         let stages = "applied, screening, interview or offer";
         return Err(ToolError::Rejected(format!("stage is missing: with advance, it is {stages}.")));
     }
+    if let Some(reason) = reason_id {
+        let by = if action == Action::Withdraw { EndedBy::Candidate } else { EndedBy::Team };
+        let reasons = request.context().store().get_rejection_reasons(request.tenant()).await;
+        let reasons = reasons.map_err(Error::from)?;
+        fields.insert("reason_id".to_owned(), json!(find(&reasons, by, &reason)?));
+    }
     let call = request.call(Some(id), fields)?;
     let moved = match action {
         Action::Advance => request.carry_out(call, moves::advance).await?,
         Action::Unreject => request.carry_out(call, moves::unreject).await?,
         Action::Reject => request.carry_out_confirmed(call, moves::reject).await?,
+        Action::Withdraw => request.carry_out_confirmed(call, moves::withdraw).await?,
         Action::Hire => request.carry_out_confirmed(call, moves::hire).await?,
     };
     Ok(ToolResult::structured(show(&moved)))
+}
+
+/// The active reason of this side with this identifier or name. Otherwise, the error lists them.
+fn find(reasons: &RejectionReasons, by: EndedBy, word: &ReasonName) -> Result<Id, ToolError> {
+    let is_meant = |reason: &&RejectionReason| {
+        reason.id.to_string() == word.as_str()
+            || CaseFolded::of(reason.name.as_str()) == CaseFolded::of(word.as_str())
+    };
+    let Some(reason) = reasons.active(by).find(is_meant) else {
+        let known = reasons.active(by).map(|reason| format!("{} {}", reason.id, reason.name.as_str()));
+        let known = known.collect::<Vec<_>>().join("; ");
+        return Err(ToolError::Rejected(format!("reason_id must be one of these: {known}.")));
+    };
+    Ok(reason.id)
 }
 
 fn show(moved: &Value) -> Value {

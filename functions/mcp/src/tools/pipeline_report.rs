@@ -32,7 +32,7 @@ pub(super) const TOOL: Tool = Tool {
     output: Some(|| {
         schema::output(
             &[("roles", Kind::Objects), ("next_cursor", Kind::MaybeText)],
-            &[("stages", Kind::Object)],
+            &[("stages", Kind::Object), ("rejections", Kind::Objects)],
         )
     }),
     call: |request| Box::pin(call(request)),
@@ -59,7 +59,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         let stats = request.carry_out(call, role_stats::show_role_stats).await?;
         let mut role = trusted(&stats, &COUNTS);
         role.insert("id".to_owned(), id.to_string().parse().unwrap_or_default());
-        let answer = json!({ "roles": [role], "stages": stats["stages"], "next_cursor": null });
+        let answer = json!({ "roles": [role], "stages": stats["stages"], "rejections": stats["rejections"], "next_cursor": null });
         return Ok(ToolResult::structured(answer));
     }
     fields.insert("include".to_owned(), "stats".into());

@@ -12,10 +12,10 @@ use shared::model;
 
 /// The descriptions of fields that several tools have.
 const DESCRIPTIONS: &[(&str, &str)] = &[
-    ("candidate_id", "The candidate's id, from search_candidates"),
-    ("role_id", "The role's id, from list_roles"),
-    ("cursor", "The next_cursor of the previous answer, with the same other arguments"),
-    ("limit", "The most items to return"),
+    ("candidate_id", "From search_candidates"),
+    ("role_id", "From list_roles"),
+    ("cursor", "The next_cursor of the previous answer"),
+    ("limit", "The most to return"),
     ("response_format", "detailed adds fields and costs more tokens"),
     ("idempotency_key", "Any unique text; repeating it has no second effect"),
     ("title", "The job title"),

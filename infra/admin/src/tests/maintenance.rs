@@ -190,6 +190,43 @@ async fn a_record_that_lacks_an_application_is_found_and_mended() {
 }
 
 #[tokio::test]
+async fn counters_of_rejection_reasons_are_compared_with_the_applications() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    api.write_open_roles(1..=1).await;
+    for (number, action, reason) in [(1, "reject", 1), (2, "reject", 1), (3, "withdraw", 9), (4, "reject", 0)]
+    {
+        let person = json!({ "name": "Ada", "email": format!("{number}@example.com"), "role_id": 1 });
+        let id = api.post("/api/v1/candidates", person).await.expect(201).number("/id");
+        let body = if reason > 0 { json!({ "reason_id": reason }) } else { json!({}) };
+        api.post(&format!("/api/v1/candidates/{id}/{action}"), body).await.expect(200);
+    }
+    let figures = async || api.get("/api/v1/roles/1/stats").await.expect(200).body["rejections"].clone();
+    let verify = async || admin.json("verify 1 --items-per-second 1000000").await["findings"].clone();
+    let before = figures().await;
+    assert_eq!(verify().await, json!([]));
+    let mut items = api.stored_items().await;
+    let key = ("1#live#ROLE_STATS".to_owned(), format!("{:016}", 1));
+    let counters = items.get_mut(&key).unwrap();
+    counters.insert("rejections_team_1".to_owned(), AttributeValue::N("5".to_owned()));
+    counters.insert("rejections_team_2".to_owned(), AttributeValue::N("1".to_owned()));
+    counters.remove("rejections_candidate_9").unwrap();
+    api.restore(&items).await;
+    assert_ne!(figures().await, before);
+    let found = verify().await;
+    let problems: Vec<_> =
+        found.as_array().unwrap().iter().map(|one| one["problem"].as_str().unwrap()).collect();
+    let expected = [
+        "rejections_candidate_9 is 0, but there are 1",
+        "rejections_team_1 is 5, but there are 2",
+        "rejections_team_2 is 1, but there are 0",
+    ];
+    assert_eq!(problems, expected);
+    admin.json("rebuild 1 --items-per-second 1000000").await;
+    assert_eq!((verify().await, figures().await), (json!([]), before));
+}
+
+#[tokio::test]
 async fn what_is_missing_or_superfluous_in_the_search_index_is_found_and_repaired() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);

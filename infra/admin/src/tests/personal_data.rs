@@ -197,6 +197,8 @@ async fn configure(api: &TestApi, demo: usize) {
     let browser = Box::pin(Browser::signed_in(api, demo)).await;
     browser.post_file("/dashboard/settings/career-page/logo", &[], PNG).await.expect(303);
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
+    let reasons = [("team", "Other"), ("candidate", "Changed their mind")];
+    Box::pin(browser.post("/dashboard/settings/rejection-reasons", &reasons)).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
     Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
     let countries = [("countries", "DE")];
@@ -559,7 +561,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
-        ("live", "audit_entry", 11),
+        ("live", "audit_entry", 12),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
@@ -569,6 +571,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "member", 1),
         ("live", "organization", 1),
         ("live", "privacy_text", 1),
+        ("live", "rejection_reasons", 1),
         ("live", "retention_rule", 1),
         ("live", "role", 2),
         ("live", "suspect_form", 2),

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use shared::clock::{Clock, Timestamp, later};
-use shared::id::Ids;
+use shared::id::{Id, Ids};
 use shared::model::{
     Actor, Answers, ApplicationForm, Assessment, CallState, CancelReason, CandidateRecord, Consent,
-    ConsentPurpose, Failure, Followed, Invitation, Move, Moved, Note, OpenScreen, Outcome as CallOutcome,
-    Profile, Report, ScreenRecord, ScreenStatus, Source, Stage, Step, Submission, SubmittedConsent, Tags,
-    Touchpoint, TouchpointKind, VoiceProvider,
+    ConsentPurpose, EndedBy, Failure, Followed, Invitation, Move, Moved, Note, OpenScreen,
+    Outcome as CallOutcome, Profile, RejectionReasons, Report, ScreenRecord, ScreenStatus, Source, Stage,
+    Step, Submission, SubmittedConsent, Tags, Touchpoint, TouchpointKind, VoiceProvider,
 };
 use shared::providers::voice::{CallOrder, simulated_report};
 use shared::services::Author;
@@ -49,24 +49,26 @@ const TAGS: [&str; 7] = [
     "night owl",
     "speaks at events",
 ];
-const UNSUITABLE: [&str; 4] = [
-    "Not enough experience for this level",
-    "The salary expectation is far above the range",
-    "No work permit, and we cannot sponsor one for this role",
-    "The application does not fit the role",
+/// Why an application ends: the reason in the list that every organization begins with, and a text.
+type Why = (u64, &'static str);
+const UNSUITABLE: [Why; 4] = [
+    (1, "Not enough experience for this level"),
+    (3, "The salary expectation is far above the range"),
+    (5, "No work permit, and we cannot sponsor one for this role"),
+    (8, "The application does not fit the role"),
 ];
-const AFTER_SCREEN: [&str; 3] = [
-    "The voice screen showed too little relevant experience",
-    "The answers in the voice screen stayed vague",
-    "Not motivated for this role in particular",
+const AFTER_SCREEN: [Why; 3] = [
+    (1, "The voice screen showed too little relevant experience"),
+    (2, "The answers in the voice screen stayed vague"),
+    (8, "Not motivated for this role in particular"),
 ];
-const AFTER_INTERVIEW: [&str; 4] = [
-    "Strong, but another candidate has more experience with our stack",
-    "The team missed depth in the technical conversation",
-    "Would rather work fully remote than we can offer",
-    "Good conversation, but not senior enough",
+const AFTER_INTERVIEW: [Why; 4] = [
+    (7, "Strong, but another candidate has more experience with our stack"),
+    (2, "The team missed depth in the technical conversation"),
+    (11, "Would rather work fully remote than we can offer"),
+    (1, "Good conversation, but not senior enough"),
 ];
-const AFTER_OFFER: [&str; 2] = ["Accepted another offer", "We could not agree on the salary"];
+const AFTER_OFFER: [Why; 2] = [(9, "Accepted another offer"), (10, "We could not agree on the salary")];
 const NOTES: [&str; 8] = [
     "Good first impression. Asked precise questions about the team.",
     "Spoke with a reference: reliable, kind, sometimes too modest.",
@@ -322,9 +324,14 @@ impl<'c> Journey<'c> {
         self.make(role, &Move::Advance(stage))
     }
 
-    fn reject(&mut self, role: &PlannedRole, reason: &str, with_note: bool) -> Outcome<()> {
+    /// Ends the application. A reason of candidates means that the person withdraws.
+    fn reject(&mut self, role: &PlannedRole, (reason, why): Why, with_note: bool) -> Outcome<()> {
+        let reasons = RejectionReasons::default();
+        let reason = Id::new(reason).and_then(|id| reasons.find(id)).ok_or("the list has no such reason")?;
+        let cause = reasons.cause(reason.by, reason.id, Some(text(why)?))?;
         let notes = if with_note { Some(text(self.company.dice.pick(&NOTES))?) } else { None };
-        self.make(role, &Move::Reject { reason: Some(text(reason)?), notes })
+        let notes = notes.filter(|_| reason.by == EndedBy::Team);
+        self.make(role, &Move::Reject { cause, notes })
     }
 
     fn hire(&mut self, role: &PlannedRole) -> Outcome<()> {

@@ -7,7 +7,9 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::http::Personal;
 use crate::id::Id;
-use crate::model::{self, ApplicationStatus, ConsentPurpose, Phone, Reason, Source, Stage, Title};
+use crate::model::{
+    self, ApplicationStatus, ConsentPurpose, EndedBy, ExternalId, Phone, Reason, Source, Stage, Title,
+};
 
 /// A candidate's application for a role.
 #[derive(Debug, Serialize, ToSchema)]
@@ -26,6 +28,8 @@ pub struct Application {
     status: ApplicationStatus,
     /// Where the application came from.
     source: Source,
+    /// The identifier in another system. Several applications may have the same.
+    external_id: Option<ExternalId>,
     /// When the candidate applied.
     applied_at: Timestamp,
     /// When the candidate last applied again for the role, on the career page.
@@ -34,7 +38,9 @@ pub struct Application {
     resubmissions: u64,
     /// When the application reached its stage.
     stage_changed_at: Timestamp,
-    /// The reason for the rejection.
+    /// Who ended the application, why and where; `null` if it is not rejected.
+    rejection: Option<ApplicationRejection>,
+    /// The reason for the rejection: that of `rejection`.
     rejection_reason: Option<Reason>,
     /// The first day of work of a hired candidate.
     start_date: Option<Date>,
@@ -44,6 +50,25 @@ pub struct Application {
     created_at: Timestamp,
     /// When the application was last updated.
     updated_at: Timestamp,
+}
+
+/// The end of an application that is rejected.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationRejection {
+    /// Who ended it: the team, or the candidate, who withdrew.
+    by: EndedBy,
+    /// The reason in the organization's list.
+    reason_id: Option<Id>,
+    /// The reason as a text: the one that was given or, without one, the name that the reason in the list had then.
+    reason: Option<Reason>,
+    /// The stage before; `null` if it is not known.
+    stage: Option<Stage>,
+}
+
+impl From<model::Rejection<'_>> for ApplicationRejection {
+    fn from(model::Rejection { cause, stage }: model::Rejection<'_>) -> Self {
+        Self { by: cause.by, reason_id: cause.reason_id, reason: cause.reason.clone(), stage }
+    }
 }
 
 impl Application {
@@ -57,11 +82,13 @@ impl Application {
             stage: application.stage,
             status: application.status(),
             source: application.source.clone(),
+            external_id: application.external_id.clone(),
             applied_at: application.applied_at,
             reapplied_at: application.reapplied_at,
             resubmissions: application.resubmissions,
             stage_changed_at: application.stage_changed_at,
-            rejection_reason: application.rejection_reason.clone(),
+            rejection: application.rejection().map(ApplicationRejection::from),
+            rejection_reason: application.cause.reason.clone(),
             start_date: application.start_date,
             resume_file_id: application.resume_file_id,
             created_at: application.applied_at,
