@@ -165,8 +165,10 @@ impl Demo {
             }
             eprintln!("Creating the demo company ...");
             company::create(environment, &self.staff()?).await?;
-            // So that people are found by their names as soon as the service answers.
-            feed::run_for(environment.clone(), vec![live]).await.map_err(|error| error.to_string())?;
+            // So that people are found by their names as soon as the service answers. Those of the test copy, too: otherwise
+            // the first run of the feed writes their words for seconds, and nobody else's.
+            let tenants = Mode::ALL.map(|mode| self.tenant(mode)).into_iter().collect::<Result<_, _>>()?;
+            feed::run_for(environment.clone(), tenants).await.map_err(|error| error.to_string())?;
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
