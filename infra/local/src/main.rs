@@ -330,7 +330,7 @@ fn start_jobs(
 }
 
 /// Waits, but not when the service stops. Returns whether it goes on. A job stops only between two runs: what a killed run
-/// has begun, the next one may end only a minute later.
+/// of the feed has begun, the next one leaves alone until the lease is over.
 async fn goes_on(stopped: &mut watch::Receiver<()>, wait: impl Future<Output = ()>) -> bool {
     tokio::select! {
         biased;
