@@ -4,16 +4,13 @@ use serde::Serialize;
 use shared::handlers::responses::question::Question;
 use shared::http::{Error, Output, PublicRequest, Reply};
 use shared::model::{Answer, ConsentPurpose, Email, Name, Notes, QuestionKind, TypedPhone, WebAddress};
-use shared::services::resumes::MAX_FILE;
+use shared::services::resumes::{ENDINGS, MAX_FILE};
 use shared::store::StoreError;
 use utoipa::ToSchema;
 
 use crate::application_form::CONSENTS;
 use crate::job_page::PostedJob;
 use crate::question_fields::field_name;
-
-/// The endings of the names of files that are accepted.
-const FILE_ENDINGS: [&str; 7] = [".pdf", ".doc", ".docx", ".docm", ".odt", ".rtf", ".txt"];
 
 /// The application form of a job, for programs that fill it in. It is sent with `POST` as `multipart/form-data`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -154,7 +151,7 @@ fn fields(takes_file: bool) -> Vec<FormField> {
     let file = FormField {
         max_length: None,
         max_size: Some(MAX_FILE),
-        accepts: FILE_ENDINGS.into(),
+        accepts: ENDINGS.split(',').collect(),
         ..text("resume_file", "Resume", "file", 0)
     };
     let before = [

@@ -8,6 +8,7 @@ use askama::Template;
 use jiff::civil::Date;
 use shared::http::page::{Problem, problem_of};
 use shared::model::Email;
+use shared::services::resumes::ENDINGS;
 
 /// The sentence for a file that is too large for the application form.
 pub(crate) const FILE_TOO_LARGE: &str =

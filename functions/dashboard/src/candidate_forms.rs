@@ -11,7 +11,7 @@ use shared::http::{
 };
 use shared::id::Id;
 use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
-use shared::services::resumes::{CheckedFile, FileError};
+use shared::services::resumes::{CheckedFile, ENDINGS, FileError};
 use shared::store::Paging;
 
 use crate::candidate_list::{candidate_path, in_list};
@@ -147,7 +147,7 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
         Some(Resume::Address(address)) => Some(address.as_str()),
         Some(Resume::File(_)) | None => None,
     });
-    let file = Field::line(RESUME_FILE, "Resume file").of(FieldKind::File(".pdf,.doc,.docx,.docm,.odt,.rtf,.txt")).hint(
+    let file = Field::line(RESUME_FILE, "Resume file").of(FieldKind::File(ENDINGS)).hint(
         "Optional. PDF, DOC, DOCX, ODT, RTF or TXT, up to 4 MB. It replaces the link or the file of this candidate. The history \
          keeps earlier files.",
     );

@@ -12,6 +12,8 @@ use crate::model::{CandidateRecord, Resume, ResumeFile, SubmittedFile, Tenant, T
 use crate::providers::bucket::{Bucket, BucketError};
 use crate::store::{StoreError, SubmittedWith, Transaction, Upload};
 
+/// The endings of the names of files that are accepted, for the fields of forms.
+pub const ENDINGS: &str = ".pdf,.doc,.docx,.docm,.odt,.rtf,.txt";
 /// The maximum size of a file in a form, in bytes. The whole form must fit into one request to a function.
 pub const MAX_FILE: usize = 4 * 1024 * 1024;
 
