@@ -107,6 +107,7 @@ export async function ofOrganizationInUse(world) {
   await show("role", `/dashboard/roles/${full.role}`);
   await show("role-long", `/dashboard/roles/${full.longRole}`);
   await show("role-questions", `/dashboard/roles/${full.role}/questions`);
+  await show("role-preview", `/dashboard/roles/${full.role}/preview`);
   await show("role-answers", `/dashboard/roles/${full.role}/answers`);
   await show("role-unknown", "/dashboard/roles/1", 404);
   await show("candidates-of-role", `/dashboard/candidates?role_id=${full.longRole}&stage=screening`);

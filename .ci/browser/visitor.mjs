@@ -55,6 +55,9 @@ const CAREERS_HEADERS = {
   "set-cookie": /^$/,
 };
 
+/** The headers of the preview of a career page. */
+const PREVIEW_HEADERS = { ...CAREERS_HEADERS, "cache-control": /^no-store$/ };
+
 /** The headers of the API reference, whose script sends requests to this origin. It is cacheable for 30 seconds. */
 const REFERENCE_HEADERS = {
   ...HEADERS,
@@ -85,8 +88,11 @@ const FRAME_HEADERS = {
   ),
 };
 
-/** Returns the headers of the page with this path. */
-function headersOf(pathname) {
+/** Returns the headers of the page with this path, which may be a preview of a career page. */
+function headersOf(pathname, isPreview) {
+  if (isPreview) {
+    return PREVIEW_HEADERS;
+  }
   if (WITH_FRAME.test(pathname)) {
     return FRAME_HEADERS;
   }
@@ -156,7 +162,9 @@ export class Visitor {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;
-    for (const [name, pattern] of Object.entries(headersOf(pathname))) {
+    const wantsPreview = /(^|&)preview=yes/.test(request.postData() ?? "");
+    const isPreview = response.status() === 200 && (wantsPreview || /\/roles\/\d+\/preview$/.test(pathname));
+    for (const [name, pattern] of Object.entries(headersOf(pathname, isPreview))) {
       const value = response.headers()[name];
       if (!pattern.test(value ?? "")) {
         this.complaints.push(`${what} has ${name}: ${value}`);
@@ -194,6 +202,16 @@ export class Visitor {
   /** Presses a button that submits a form. Returns the status of the POST. */
   async press(name, within = this.page) {
     return this.sends(() => within.getByRole("button", { name, exact: true }).click());
+  }
+
+  /** Presses the button that shows the preview of a job. Returns its page, which has a tab of its own. */
+  async opensPreview() {
+    const [preview] = await Promise.all([
+      this.context.waitForEvent("page"),
+      this.page.getByRole("button", { name: "Preview" }).click(),
+    ]);
+    await preview.waitForLoadState();
+    return preview;
   }
 
   /** Opens the `details` element with this summary, and presses the button in it. */

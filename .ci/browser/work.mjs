@@ -47,11 +47,18 @@ export async function visit(world, options = {}) {
     await page.getByRole("link", { name: "Title can't be blank." }).click();
     assert.equal(await page.locator(":focus").getAttribute("name"), "role.title");
   });
-  await look("work-quick-post-preview", async () => {
+  await step("a job is previewed in a tab of its own, and what was typed stays in the form", async () => {
     await page.getByLabel("Title").fill("Line Cook");
     await page.getByLabel("Description").fill("Cook **well**.");
-    assert.equal(await visitor.press("Preview"), 200);
-    assert.equal(await page.getByRole("region", { name: "Line Cook" }).locator("strong").innerText(), "well");
+    const preview = await visitor.opensPreview();
+    assert.equal(await preview.getByRole("heading", { level: 1 }).innerText(), "Line Cook");
+    assert.equal(await preview.locator(".text strong").innerText(), "well");
+    assert.match(await preview.locator(".band").innerText(), /^Preview of unsaved changes: nobody can see this page/);
+    await preview.getByLabel("Name", { exact: true }).press("Enter");
+    assert.ok(await preview.getByRole("button", { name: "Submit application" }).isDisabled());
+    assert.match(preview.url(), /\/dashboard\/quick-post$/);
+    await preview.close();
+    assert.equal(await page.getByLabel("Description").inputValue(), "Cook **well**.");
   });
   await step("a job is posted", async () => {
     await page.getByLabel("Title").fill("Line Cook");

@@ -401,16 +401,20 @@ async fn what_a_known_address_answers_again_stays_in_the_submission() {
 async fn an_accepted_suspect_form_brings_its_answers() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
-    let id = ask(&api, &job, vec![required("Why?", "short_text")]).await[0];
-    job.apply(&api, &trapped("ada@example.com").and(&format!("question_{id}"), "Because")).await.expect(303);
+    let id = ask(&api, &job, vec![required("Why <us>?", "short_text")]).await[0];
+    let form = trapped("ada@example.com").and(&format!("question_{id}"), "<b>Because");
+    job.apply(&api, &form).await.expect(303);
     let kept = suspects_of(&api, tests::tenant(ACME, shared::model::Mode::Live)).await;
     assert_eq!(kept[0].content.answers.len(), 1);
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let path = "/dashboard/candidates/suspects";
-    browser.get(path).await.expect(200);
+    let page = browser.get(path).await.expect(200).text;
+    let answer =
+        "<dt dir=\"auto\">Why &#60;us&#62;?</dt><dd class=\"lines\" dir=\"auto\">&#60;b&#62;Because</dd>";
+    assert!(page.contains(answer), "{page}");
     browser.post(path, &[("act", "accept"), ("id", &kept[0].id.to_string())]).await.expect(200);
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(detail(&api, &candidate).await["answers"][0]["value"], "Because");
+    assert_eq!(detail(&api, &candidate).await["answers"][0]["value"], "<b>Because");
 }
 
 /// Answers by API, one for each question but the file.

@@ -245,7 +245,8 @@ async fn members_write_a_line_for_each_place() {
     let fields = [("role.title", "Cook"), ("role.locations", lines), ("publish", "true")];
     let preview = ada.post("/dashboard/quick-post", &[&fields[..], &[("preview", "yes")]].concat()).await;
     let preview = preview.expect(200).text;
-    assert!(preview.contains("<dt>Location</dt><dd>Austin, TX · Germany · Oslo</dd>"), "{preview}");
+    let listed = ["Austin, TX", "Germany", "Oslo"].map(|place| format!("<dd dir=\"auto\">{place}</dd>"));
+    assert!(preview.contains(&format!("<dt>Locations</dt>{}", listed.concat())), "{preview}");
     let saved = ada.post("/dashboard/quick-post", &fields).await.expect(303);
     let role = async || api.get("/api/v1/roles").await.expect(200).body["data"][0].clone();
     assert_eq!(places(&role().await), json!(["Austin, TX", "US", [austin(), germany(), oslo()]]));

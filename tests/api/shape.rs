@@ -91,6 +91,9 @@ fn the_table_of_tools_is_current() {
     generated::assert_current("functions/TOOLS.md", &generated::tools());
 }
 
+/// A preview in the dashboard is a career page.
+const USES_ANOTHER: (&str, &str) = ("dashboard", "careers");
+
 #[test]
 fn functions_do_not_depend_on_each_other() {
     let folders = std::fs::read_dir(project("functions")).unwrap().filter_map(|entry| {
@@ -102,7 +105,7 @@ fn functions_do_not_depend_on_each_other() {
     for package in &packages {
         let manifest = std::fs::read_to_string(project(&format!("functions/{package}/Cargo.toml"))).unwrap();
         let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
-        for other in &packages {
+        for other in packages.iter().filter(|other| (package.as_str(), other.as_str()) != USES_ANOTHER) {
             assert!(
                 !dependencies.lines().any(|line| line.starts_with(other.as_str())),
                 "{package} depends on {other}"

@@ -2,11 +2,12 @@
 
 use futures_util::future::OptionFuture;
 use futures_util::join;
+use shared::clock::Timestamp;
 use shared::http::page::Sources;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
     CandidateRecord, Country, Day, Email, EmploymentType, Mode, Opening, OrganizationSettings, Posting,
-    PublicContent, RemotePolicy, Role, Slug, Source, Text, Visibility,
+    PublicContent, RemotePolicy, Role, RoleContent, Slug, Source, Text, Visibility,
 };
 
 use crate::application_form::{Mistakes, SOURCE, consent_boxes};
@@ -14,7 +15,7 @@ use crate::assets::script_version;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
 use crate::page_time::{self, OPENED};
-use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume};
+use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume, Layout};
 use crate::question_fields;
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
@@ -107,55 +108,24 @@ impl PostedJob {
         if self.is_over {
             return self.gone();
         }
-        let content = &self.role.content;
-        let PublicContent { title, description, requirements, questions } = self.content();
-        let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
-        let (description_html, requirements_html) =
-            (description.map(descriptions::html), requirements.map(descriptions::html));
-        let since = Opening::since(&self.role, &self.posting);
-        let (path, date) = (self.path(), Day::of(since).to_string());
-        let json_ld = self.json_ld(&path, &date, description_html.as_deref(), requirements_html.as_deref());
-        let page = JobPage {
-            layout: self.site.layout(Some(path.as_str()).filter(|_| self.is_open)),
-            title: title.as_str(),
-            department: content.department.as_ref().map(Text::as_str),
-            locations: content.places.names(),
-            countries: content.places.countries().into_iter().map(Country::name).collect(),
-            remote_policy: content.remote_policy().map(RemotePolicy::as_str),
-            employment_type: content.employment_type.map(EmploymentType::words),
-            pay: content.pay.words(),
-            pay_label: content.pay.label(),
-            closes_on: content.closes_on,
-            age: age(Day::of(since).date(), Day::of(context.now()).date()),
-            date,
-            description_text: excerpt(&descriptions::running_text(description.unwrap_or_default())),
-            description: description_html,
-            requirements: requirements_html,
-            json_ld,
-            applications: if self.is_open {
-                Applications::Open(Box::new(ApplicationForm {
-                    action: format!("{path}/apply"),
-                    name: typed.get("name"),
-                    email: typed.get("email"),
-                    phone: typed.get("phone"),
-                    takes_file: context.stores_files(),
-                    script_version: script_version(),
-                    largest_file: MAX_FILE,
-                    kept,
-                    resume_url: typed.get("resume_url"),
-                    note: typed.get("note"),
-                    questions: question_fields::fields(typed, questions, &mistakes.answers),
-                    opened: typed.get(OPENED),
-                    source: self.settings.link_source(typed.get(SOURCE)).map(Source::as_str),
-                    consents: consent_boxes(typed),
-                    contact: self.settings.contact_email.as_ref(),
-                    problems: &mistakes.fields,
-                }))
-            } else {
-                Applications::Paused
-            },
+        let shown = ShownJob {
+            role: &self.role.content,
+            posting: self.content(),
+            settings: &self.settings,
+            since: Opening::since(&self.role, &self.posting),
         };
-        let script = matches!(&page.applications, Applications::Open(form) if form.takes_file);
+        let path = self.path();
+        let applications = if self.is_open {
+            let action = Some(format!("{path}/apply"));
+            let form = shown.form(action, context.stores_files(), typed, kept, mistakes);
+            Applications::Open(Box::new(form))
+        } else {
+            Applications::Paused
+        };
+        let layout = self.site.layout(Some(path.as_str()).filter(|_| self.is_open));
+        let mut page = shown.page(layout, applications, context.now());
+        page.json_ld = self.json_ld(&path, &page);
+        let script = page.runs_script();
         self.site.page(&page, &Sources { script, ..Sources::default() })
     }
 
@@ -165,22 +135,17 @@ impl PostedJob {
     }
 
     /// Returns the structured data for search engines; `None` for paused postings and test data.
-    fn json_ld(
-        &self,
-        path: &str,
-        date: &str,
-        description: Option<&str>,
-        requirements: Option<&str>,
-    ) -> Option<String> {
+    fn json_ld(&self, path: &str, page: &JobPage<'_>) -> Option<String> {
         if !self.is_open || self.site.career.mode == Mode::Test {
             return None;
         }
         let content = &self.role.content;
+        let (description, requirements) = (page.description.as_deref(), page.requirements.as_deref());
         let parts: Vec<_> = description.into_iter().chain(requirements).collect();
         JobPosting {
-            title: self.content().title.as_str(),
+            title: page.title,
             description_html: &parts.join("\n"),
-            date_posted: date,
+            date_posted: &page.date,
             organization: self.site.name(),
             organization_url: &self.site.url(self.site.portal()),
             logo_url: self.site.logo_url().as_deref(),
@@ -193,6 +158,81 @@ impl PostedJob {
             identifier: self.posting.id.get(),
         }
         .json_ld()
+    }
+}
+
+/// What the page of a job shows, whether or not it is stored.
+pub(crate) struct ShownJob<'j> {
+    /// The content of the role.
+    pub(crate) role: &'j RoleContent,
+    /// The content of the posting as shown.
+    pub(crate) posting: PublicContent<'j>,
+    /// The settings of the organization.
+    pub(crate) settings: &'j OrganizationSettings,
+    /// When the job became public.
+    pub(crate) since: Timestamp,
+}
+
+impl<'j> ShownJob<'j> {
+    /// Returns the page, without structured data.
+    pub(crate) fn page(
+        &self,
+        layout: Layout<'j>,
+        applications: Applications<'j>,
+        now: Timestamp,
+    ) -> JobPage<'j> {
+        let Self { role, since, .. } = *self;
+        let PublicContent { title, description, requirements, questions: _ } = self.posting;
+        let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
+        JobPage {
+            layout,
+            title: title.as_str(),
+            department: role.department.as_ref().map(Text::as_str),
+            locations: role.places.names(),
+            countries: role.places.countries().into_iter().map(Country::name).collect(),
+            remote_policy: role.remote_policy().map(RemotePolicy::as_str),
+            employment_type: role.employment_type.map(EmploymentType::words),
+            pay: role.pay.words(),
+            pay_label: role.pay.label(),
+            closes_on: role.closes_on,
+            age: age(Day::of(since).date(), Day::of(now).date()),
+            date: Day::of(since).to_string(),
+            description_text: excerpt(&descriptions::running_text(description.unwrap_or_default())),
+            description: description.map(descriptions::html),
+            requirements: requirements.map(descriptions::html),
+            json_ld: None,
+            applications,
+        }
+    }
+
+    /// Returns the application form with the values in `typed`, the file that was `kept` and the `mistakes`. Without an
+    /// `action`, nobody can send it.
+    pub(crate) fn form(
+        &self,
+        action: Option<String>,
+        takes_file: bool,
+        typed: &'j Parameters,
+        kept: Option<KeptResume<'j>>,
+        mistakes: &'j Mistakes,
+    ) -> ApplicationForm<'j> {
+        ApplicationForm {
+            action,
+            name: typed.get("name"),
+            email: typed.get("email"),
+            phone: typed.get("phone"),
+            takes_file,
+            script_version: script_version(),
+            largest_file: MAX_FILE,
+            kept,
+            resume_url: typed.get("resume_url"),
+            note: typed.get("note"),
+            questions: question_fields::fields(typed, self.posting.questions, &mistakes.answers),
+            opened: typed.get(OPENED),
+            source: self.settings.link_source(typed.get(SOURCE)).map(Source::as_str),
+            consents: consent_boxes(typed),
+            contact: self.settings.contact_email.as_ref(),
+            problems: &mistakes.fields,
+        }
     }
 }
 

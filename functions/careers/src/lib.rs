@@ -21,6 +21,7 @@ mod openings;
 mod page_time;
 mod pages;
 mod position;
+mod preview;
 mod privacy_page;
 mod question_fields;
 mod resume_error;
@@ -32,6 +33,7 @@ mod upload_ticket;
 #[cfg(test)]
 mod xss_tests;
 
+pub use preview::Preview;
 use shared::http::{Access, ReplyFormat, Route, Row};
 
 /// The routes for programs and search engines.

@@ -36,6 +36,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) robots: Option<&'static str>,
     /// Whether the site shows test data.
     pub(crate) is_test: bool,
+    /// Who sees the page, if it is the preview of one.
+    pub(crate) preview: Option<String>,
 }
 
 /// The list of openings.
@@ -176,6 +178,11 @@ pub(crate) struct JobPage<'p> {
 }
 
 impl JobPage<'_> {
+    /// Whether the page has the script that checks the size of a file before the form is sent.
+    pub(crate) fn runs_script(&self) -> bool {
+        matches!(&self.applications, Applications::Open(form) if form.takes_file && form.action.is_some())
+    }
+
     /// Whether something is wrong with a submitted application.
     fn has_problems(&self) -> bool {
         matches!(&self.applications, Applications::Open(form) if form.has_problems())
@@ -192,8 +199,8 @@ pub(crate) enum Applications<'p> {
 
 /// The application form with the submitted values.
 pub(crate) struct ApplicationForm<'p> {
-    /// The path that the form is submitted to.
-    pub(crate) action: String,
+    /// The path that the form is submitted to; `None` if it cannot be sent.
+    pub(crate) action: Option<String>,
     /// The name.
     pub(crate) name: &'p str,
     /// The e-mail address.

@@ -62,7 +62,8 @@ impl Site {
         Ok(Some((Self::new(context, career), found)))
     }
 
-    fn new(context: &RequestContext, career: CareerSite) -> Self {
+    /// This site.
+    pub(crate) fn new(context: &RequestContext, career: CareerSite) -> Self {
         Self {
             portal: format!("/careers/{}", career.slug),
             logo_src: match (&career.logo, &career.branding.logo_url) {
@@ -121,6 +122,7 @@ impl Site {
             canonical: path.map(|path| self.url(path)),
             robots: (is_test || path.is_none()).then_some("noindex"),
             is_test,
+            preview: None,
         }
     }
 

@@ -37,6 +37,7 @@ fn layout(text: &str) -> Layout<'_> {
         canonical: Some(https(text)),
         robots: Some("noindex"),
         is_test: true,
+        preview: Some(text.to_owned()),
     }
 }
 
@@ -141,9 +142,18 @@ fn questions<'p>(text: &'p str, problem: Option<&'static str>) -> Vec<QuestionFi
 }
 
 fn form<'p>(text: &'p str, contact: Option<&'p Email>, problems: &'p [Problem]) -> Applications<'p> {
+    form_sent_to(Some(path(text)), text, contact, problems)
+}
+
+fn form_sent_to<'p>(
+    action: Option<String>,
+    text: &'p str,
+    contact: Option<&'p Email>,
+    problems: &'p [Problem],
+) -> Applications<'p> {
     Applications::Open(Box::new(ApplicationForm {
         source: None,
-        action: path(text),
+        action,
         name: text,
         email: text,
         phone: text,
@@ -191,6 +201,7 @@ fn pages(text: &str) -> Vec<String> {
         OpeningsPage { groups: Vec::new(), ..openings(text) }.render(),
         job(text, "A word.", form(text, contact, &[])).render(),
         job(text, "A word.", form(text, None, &problems(text))).render(),
+        job(text, "A word.", form_sent_to(None, text, contact, &[])).render(),
         job(text, "A word.", Applications::Paused).render(),
         confirmation().render(),
         ConfirmationPage { upload: None, contact: None, ..confirmation() }.render(),

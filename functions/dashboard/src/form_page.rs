@@ -6,7 +6,6 @@ use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::services::resumes::MAX_FILE;
 
 use crate::layout::{Layout, SCRIPT, Section};
-use crate::preview::JobPreview;
 
 /// A page with one form.
 #[derive(Template)]
@@ -20,7 +19,6 @@ pub(crate) struct FormPage<'p> {
     help: Option<(String, &'static str)>,
     /// Whether the form has a button that shows a preview.
     has_preview: bool,
-    preview: Option<JobPreview>,
     /// The version in the script's URL.
     script_version: String,
 }
@@ -184,21 +182,7 @@ impl Form {
 
     /// Shows the form.
     pub(crate) fn show(self, request: &MemberRequest) -> Result<Reply<Html>, Error> {
-        self.page(request, None, None, None)
-    }
-
-    /// Shows the form as it was sent, below a preview of the job. The version that the member saw stays the same.
-    pub(crate) fn show_preview(
-        mut self,
-        request: &MemberRequest,
-        preview: JobPreview,
-    ) -> Result<Reply<Html>, Error> {
-        let sent = request.page.form();
-        sent.get("seen").clone_into(&mut self.seen);
-        for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
-            field.value = sent.get(&field.name).replace("\r\n", "\n");
-        }
-        self.page(request, None, None, Some(preview))
+        self.page(request, None, None)
     }
 
     /// Shows the form as it was sent, with what is wrong. Fails if the error is not about the form.
@@ -239,7 +223,7 @@ impl Form {
                 field.problem.get_or_insert("Choose the file again.".to_owned());
             }
         }
-        Ok(self.page(request, alert, help, None)?.with_status(status))
+        Ok(self.page(request, alert, help)?.with_status(status))
     }
 
     /// Shows each message at its field. Returns the others as sentences.
@@ -276,7 +260,6 @@ impl Form {
         request: &MemberRequest,
         alert: Option<String>,
         help: Option<(String, &'static str)>,
-        preview: Option<JobPreview>,
     ) -> Result<Reply<Html>, Error> {
         if !self.seen.is_empty() {
             self.hidden.push(("seen", std::mem::take(&mut self.seen)));
@@ -288,7 +271,6 @@ impl Form {
             help,
             // The forms of this section are about jobs.
             has_preview: self.section == Section::Roles,
-            preview,
             script_version: version_of(&SCRIPT),
             form: self,
         };

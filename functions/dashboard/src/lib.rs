@@ -77,6 +77,7 @@ pub fn roles() -> Vec<Route> {
         Route::member("POST /dashboard/quick-post", Member, role_forms::post),
         Route::member("GET /dashboard/roles/{id}/edit", Member, role_forms::edit_role),
         Route::member("POST /dashboard/roles/{id}/edit", Member, role_forms::save_role),
+        Route::member("GET /dashboard/roles/{id}/preview", Member, preview::show),
         Route::member("POST /dashboard/roles/{id}/status", Member, roles::change_status),
         Route::member("GET /dashboard/roles/{id}/posting", Member, role_forms::edit_posting),
         Route::member("POST /dashboard/roles/{id}/posting", Member, role_forms::save_posting),

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use askama::Template;
+use careers::Preview;
 use serde_json::{Value, json};
 use shared::handlers::{postings, responses};
-use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, SentInput, entity_tag};
-use shared::model::{Posting, QuestionKind, Questions, Role, Text};
+use shared::http::{
+    Error, HandlerCall, Html, MemberRequest, Parameters, Reply, SentInput, entity_tag, read_body,
+};
+use shared::model::{Posting, QuestionKind, Questions, Role, RoleAndPosting, Text};
 
 use crate::form_page::Refusal;
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
+use crate::preview;
 
 /// The number of rows for new questions.
 const BLANK_ROWS: usize = 3;
@@ -122,18 +126,30 @@ pub(crate) async fn edit(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     page(&request, &role, &posting, rows, Vec::new())
 }
 
-/// Replaces the questions.
+/// Replaces the questions, or shows the page that would ask them.
 pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (role, posting) = find(&request).await?;
     let mut rows = Row::sent(request.page.form());
     let questions: Vec<_> = rows.iter().map(Row::input).collect();
     let body = json!({ "questions": questions }).to_string();
-    let call = request.call(Parameters::default());
-    let call = HandlerCall { id: Some(posting.id), input: SentInput::Json(body), ..call };
-    let refusal = match request.carry_out(call, postings::update).await {
-        Ok(_) => {
-            return Ok(Notice::QuestionsSaved.redirect_to(&format!("/dashboard/roles/{}", role.id)));
+    let done = if preview::is_wanted(&request) {
+        let edited = read_body::<postings::PostingPatch>(&body, std::iter::empty())
+            .and_then(|patch| patch.apply(&posting.content, || request.context.ids().next()));
+        match edited {
+            Ok(edited) => {
+                let posting = Some(posting.clone());
+                let stored = RoleAndPosting { role: role.clone(), posting, stats: None };
+                return Preview { posting: edited, ..Preview::of(stored) }.page(&request).await;
+            }
+            Err(error) => Err(error),
         }
+    } else {
+        let call = request.call(Parameters::default());
+        let call = HandlerCall { id: Some(posting.id), input: SentInput::Json(body), ..call };
+        request.carry_out(call, postings::update).await.map(drop)
+    };
+    let refusal = match done {
+        Ok(()) => return Ok(Notice::QuestionsSaved.redirect_to(&format!("/dashboard/roles/{}", role.id))),
         Err(error) => Refusal::of(error)?,
     };
     let mut problems = Vec::new();

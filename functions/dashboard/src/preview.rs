@@ -1,47 +1,23 @@
-//! The preview of a job: what the career page would show of it.
+//! The preview of a job: its career page, with what is stored or with what a form has.
 
-use shared::descriptions;
-use shared::model::{
-    Country, EmploymentType, PostingContent, PublicContent, RemotePolicy, RoleContent, Text,
-};
+use std::sync::Arc;
 
-/// A job as the career page shows it.
-pub(crate) struct JobPreview {
-    /// The title.
-    pub(crate) title: String,
-    /// The facts beside the description, with their names.
-    pub(crate) facts: Vec<(&'static str, String)>,
-    /// The description, as safe HTML.
-    pub(crate) description: String,
-    /// The requirements, as safe HTML.
-    pub(crate) requirements: String,
+use careers::Preview;
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::model::RoleAndPosting;
+
+/// Whether a form was sent to see a preview. Nothing is saved then.
+pub(crate) fn is_wanted(request: &MemberRequest) -> bool {
+    request.page.form().non_empty("preview").is_some()
 }
 
-impl JobPreview {
-    /// The preview of a role with a posting.
-    pub(crate) fn of(role: &RoleContent, posting: &PostingContent) -> Self {
-        let PublicContent { title, description, requirements, .. } = posting.shown(role);
-        let html = |text: Option<&str>| text.map(descriptions::html).unwrap_or_default();
-        let facts = [
-            ("Department", role.department.as_ref().map(|department| department.as_str().to_owned())),
-            ("Location", listed(role.places.names())),
-            ("Country", listed(role.places.countries().into_iter().map(Country::name))),
-            ("Workplace", role.remote_policy().map(RemotePolicy::words).map(str::to_owned)),
-            ("Employment", role.employment_type.map(EmploymentType::words).map(str::to_owned)),
-            (role.pay.label(), role.pay.words()),
-            ("Last day to apply", role.closes_on.map(|day| day.strftime("%-d %B %Y").to_string())),
-        ];
-        Self {
-            title: title.as_str().to_owned(),
-            facts: facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect(),
-            description: html(description.map(Text::as_str)),
-            requirements: html(requirements.map(Text::as_str)),
-        }
-    }
+/// Shows the page of a job as it is stored, whether or not it is published.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    Preview::of(find(&request).await?).page(&request).await
 }
 
-/// Several words as one; `None` without any.
-fn listed<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Option<String> {
-    let words: Vec<String> = words.into_iter().map(Into::into).collect();
-    (!words.is_empty()).then(|| words.join(" · "))
+/// The role in the path, with its posting.
+pub(crate) async fn find(request: &MemberRequest) -> Result<RoleAndPosting, Error> {
+    let id = request.context.id()?;
+    request.context.store().find_role_and_posting(request.tenant(), id).await?.ok_or(Error::NotFound)
 }

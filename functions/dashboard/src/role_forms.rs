@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use careers::Preview;
 use serde_json::{Value, json};
 use shared::handlers::responses;
-use shared::handlers::responses::posting::PostingContent;
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
@@ -17,7 +17,7 @@ use shared::model::{
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::Notice;
-use crate::preview::JobPreview;
+use crate::preview;
 
 /// Begins the names of the fields with the questions of a job that is copied.
 const QUESTIONS: &str = "job_posting.questions[";
@@ -47,12 +47,13 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
 
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    if is_preview(&request) {
-        return match read_form::<quick_post::QuickPost>(&sent(&request)) {
-            Ok(job) => {
-                let posting = content(&request, job.job_posting)?;
-                quick_post_form_with(&request).show_preview(&request, JobPreview::of(&job.role, &posting))
-            }
+    if preview::is_wanted(&request) {
+        let job = read_form::<quick_post::QuickPost>(&sent(&request)).and_then(|job| {
+            let posting = job.job_posting.with_ids(|| request.context.ids().next());
+            Ok(Preview { role: job.role, posting: posting.map_err(Error::Validation)?, stored: None })
+        });
+        return match job {
+            Ok(job) => job.page(&request).await,
             Err(error) => {
                 proposing(quick_post_form_with(&request), &request, "role").show_again(&request, error)
             }
@@ -140,16 +141,17 @@ pub(crate) async fn edit_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 
 /// Saves a role.
 pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    if is_preview(&request) {
-        let (role, posting) = find_role_and_posting(&request).await?;
-        let form = role_form(&request, &role)?;
+    if preview::is_wanted(&request) {
+        let stored = preview::find(&request).await?;
         let edited = read_form::<RolePatch>(&sent(&request)).and_then(|patch| {
             let mistake = |(field, problem)| Error::Validation(vec![format!("{field} {problem}")]);
-            patch.apply(role.content).map_err(mistake)
+            patch.apply(stored.role.content.clone()).map_err(mistake)
         });
         return match edited {
-            Ok(content) => form.show_preview(&request, JobPreview::of(&content, &posting)),
-            Err(error) => proposing(form, &request, "").show_again(&request, error),
+            Ok(role) => Preview { role, ..Preview::of(stored) }.page(&request).await,
+            Err(error) => {
+                proposing(role_form(&request, &stored.role)?, &request, "").show_again(&request, error)
+            }
         };
     }
     match request.carry_out(request.call(sent(&request)), roles::update).await {
@@ -273,17 +275,17 @@ pub(crate) async fn edit_posting(request: Arc<MemberRequest>) -> Result<Reply<Ht
 
 /// Creates or saves a role's posting.
 pub(crate) async fn save_posting(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let role = find_role(&request).await?;
-    if is_preview(&request) {
-        let form = posting_form(&request).await?;
-        return match request.input::<PostingContent>() {
-            Ok(posting) => {
-                let posting = content(&request, posting)?;
-                form.show_preview(&request, JobPreview::of(&role.content, &posting))
-            }
-            Err(error) => form.show_again(&request, error),
+    if preview::is_wanted(&request) {
+        let stored = Preview::of(preview::find(&request).await?);
+        let edited = request
+            .input::<postings::PostingPatch>()
+            .and_then(|patch| patch.apply(&stored.posting, || request.context.ids().next()));
+        return match edited {
+            Ok(posting) => Preview { posting, ..stored }.page(&request).await,
+            Err(error) => posting_form(&request).await?.show_again(&request, error),
         };
     }
+    let role = find_role(&request).await?;
     let saved = if let Some(link) = &role.posting {
         let call = HandlerCall { id: Some(link.id), ..request.call(request.fields()) };
         request.carry_out(call, postings::update).await.map(drop)
@@ -345,23 +347,6 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
         .below(page, title)
         .lead("What candidates see on the career page. An empty title or description follows the role.")
         .of_version(seen))
-}
-
-/// The content of a posting that a form has.
-fn content(request: &MemberRequest, posting: PostingContent) -> Result<model::PostingContent, Error> {
-    posting.with_ids(|| request.context.ids().next()).map_err(Error::Validation)
-}
-
-/// Whether the member asks for a preview.
-fn is_preview(request: &MemberRequest) -> bool {
-    request.page.form().non_empty("preview").is_some()
-}
-
-/// The role with the content of its posting, which is empty if the role has none.
-async fn find_role_and_posting(request: &MemberRequest) -> Result<(Role, model::PostingContent), Error> {
-    let role = find_role(request).await?;
-    let posting = find_posting(request, &role).await?;
-    Ok((role, posting.map(|posting| posting.content).unwrap_or_default()))
 }
 
 async fn find_posting(request: &MemberRequest, role: &Role) -> Result<Option<Posting>, Error> {

@@ -22,6 +22,7 @@ use shared::store::{
     CommitError, DISCARDED_AT_ONCE, MaybeErased, Paging, StoreError, SuspectSelection, Upload, UploadTrace,
 };
 
+use crate::answers::{self, AnswerRow};
 use crate::dates::{self, Time};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
@@ -68,6 +69,7 @@ struct FormRow<'p> {
     phone: Option<&'p str>,
     resume_url: Option<&'p str>,
     note: Option<&'p str>,
+    answers: Vec<AnswerRow<'p>>,
     has_file: bool,
     role_id: u64,
     role_title: &'p str,
@@ -76,6 +78,14 @@ struct FormRow<'p> {
     /// The address of the forms of this network.
     network_url: String,
     signs: String,
+}
+
+impl FormRow<'_> {
+    /// Whether the form has more than the name and the e-mail address.
+    fn has_more(&self) -> bool {
+        let texts = [self.phone, self.resume_url, self.note];
+        texts.iter().any(Option::is_some) || !self.answers.is_empty() || self.has_file
+    }
 }
 
 #[derive(Template)]
@@ -195,6 +205,7 @@ async fn show(
         phone: form.content.phone.as_ref().map(Phone::as_str),
         resume_url: form.content.resume_url.as_ref().map(WebAddress::as_str),
         note: form.content.note.as_ref().map(Text::as_str),
+        answers: answers::rows(&form.content.answers),
         has_file: form.file.is_some(),
         role_id: form.role_id.get(),
         role_title: roles.get(&form.role_id).map_or("", |role| role.content.title.as_str()),

@@ -41,6 +41,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/roles/{id}/bulk",
     "/dashboard/roles/{id}/edit",
     "/dashboard/roles/{id}/posting",
+    "/dashboard/roles/{id}/preview",
     "/dashboard/roles/{id}/questions",
     "/dashboard/screens/{id}",
     "/dashboard/script.js",

@@ -29,6 +29,25 @@ input! {
     }
 }
 
+impl PostingPatch {
+    /// Applies the changes. New questions get the `next` identifiers. Fails with what is wrong with the questions.
+    pub fn apply(
+        self,
+        current: &model::PostingContent,
+        next: impl FnMut() -> Id,
+    ) -> Result<model::PostingContent, Error> {
+        let Self { title, public_description, requirements, questions } = self;
+        let questions = questions.apply(&current.questions, next).map_err(Error::Validation)?;
+        let current = current.clone();
+        Ok(model::PostingContent {
+            title: title.apply(current.title),
+            public_description: public_description.apply(current.public_description),
+            requirements: requirements.apply(current.requirements),
+            questions,
+        })
+    }
+}
+
 /// Creates an unpublished job posting for a role. A missing `title` or `public_description` follows the role, also when
 /// the role changes later.
 pub async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
@@ -77,18 +96,11 @@ pub(super) fn in_job_posting(
 /// - `confirmation_required`: an assistant sent the request, and a member has to confirm it on the page `page`.
 pub async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
-    let PostingPatch { title, public_description, requirements, questions } = request.input()?;
+    let patch = request.input()?;
     let role = find_role(&request, &posting).await?;
     let shown = present(&request, &posting, &role).await;
     request.check_precondition(&shown)?;
-    let current = posting.content.clone();
-    let questions = questions.apply(&current.questions, || request.context.ids().next());
-    let content = model::PostingContent {
-        title: title.apply(current.title),
-        public_description: public_description.apply(current.public_description),
-        requirements: requirements.apply(current.requirements),
-        questions: questions.map_err(Error::Validation)?,
-    };
+    let content = patch.apply(&posting.content, || request.context.ids().next())?;
     if content == posting.content {
         return Reply::resource(&shown);
     }
