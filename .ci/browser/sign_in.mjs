@@ -84,13 +84,33 @@ export async function visit({ service, open, step }, options) {
     assert.equal(page.url(), `${service.base}/dashboard`);
   });
 
-  await step("a form submitted after the session has ended redirects to sign-in and then to a page", async () => {
+  await step("a form submitted after the session has ended waits for a sign-in", async () => {
     const { value } = await visitor.cookie();
     await signOut(service, value, await visitor.formToken());
-    assert.equal(await visitor.press("Test"), 303);
-    assert.match(visitor.path(), /^\/dashboard\/sign-in/);
-    assert.equal(await visitor.fillSignIn(owner), 303);
-    assert.ok(await page.getByRole("navigation", { name: "Dashboard" }).isVisible(), page.url());
+    assert.equal(await visitor.press("Test"), 401);
+    assert.ok(await page.getByText("Your session has ended.").isVisible());
+    assert.equal(await visitor.fillSignIn(owner), 307);
+    assert.ok(await page.getByText("Test data.").isVisible(), page.url());
+    assert.equal(await visitor.press("Live"), 303);
+  });
+
+  await step("a note typed before the session ended is saved once after a wrong and the right password", async () => {
+    const note = "She said: \"call me\" <b>tomorrow</b>\nGrüße";
+    const person = { name: "Jane Doe", email: "jane@people.example" };
+    const { body } = await service.call(service.acme.live, "POST", "/api/v1/candidates", person);
+    const candidate = `/dashboard/candidates/${body.id}`;
+    await visitor.go(candidate);
+    await page.getByLabel("New note").fill(note);
+    await visitor.context.clearCookies();
+    assert.equal(await visitor.press("Add note"), 401);
+    assert.equal(await page.getByLabel("E-mail address").inputValue(), owner.email);
+    assert.equal(await visitor.fillSignIn({ ...owner, password: "not the password" }), 401);
+    await page.getByText("What you typed", { exact: true }).click();
+    assert.equal(await page.getByLabel("Text", { exact: true }).inputValue(), note);
+    assert.equal(await visitor.fillSignIn(owner), 307);
+    assert.equal(new URL(page.url()).pathname, candidate);
+    assert.ok(await page.getByText("Note added.").isVisible());
+    assert.equal(await page.getByText("She said:").count(), 1);
   });
 }
 

@@ -160,7 +160,8 @@ async fn files_are_taken_only_from_the_forms_of_this_browser_and_for_candidates_
     let edit = format!("/dashboard/candidates/{id}/edit");
     globex.post_file(&edit, &ADA, PDF).await.expect(404);
     let other_form = tests::browser::Form::new(&[&[("csrf", &*globex.csrf().await)], &ADA[..]].concat());
-    acme.submit_file(&edit, &other_form, PDF).await.expect(403);
+    let waits = acme.submit_file(&edit, &other_form, PDF).await.expect(401);
+    assert!(waits.text.contains("Sign in"), "the form waits for the member of the other organization");
     Browser::new(&api).post_file(&edit, &ADA, PDF).await.expect(303);
     // Forms without a file field take no file, and a form without parts is rejected.
     acme.post_file(&format!("/dashboard/candidates/{id}/notes"), &[("text", "x")], PDF).await.expect(415);

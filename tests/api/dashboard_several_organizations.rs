@@ -282,7 +282,7 @@ async fn a_browser_remembers_the_organization_of_each_address() {
     let api = TestApi::new().await;
     let [acme, _] = in_both(&api).await;
     // The session ends, and the page leads back.
-    api.clock.set("2026-11-20T12:00:00Z");
+    api.clock.set("2026-11-20T22:00:00Z");
     let sent = acme.get("/dashboard/roles").await.expect(303);
     let page = acme.follow(&sent).await.expect(200);
     assert_eq!(input(&page, "organization"), "", "the page names nobody's organization");

@@ -97,6 +97,7 @@ mod mcp_questions;
 mod mcp_size;
 mod mcp_tools;
 mod notes;
+mod nothing_typed_is_lost;
 mod oauth_access;
 mod oauth_authorize;
 mod oauth_consent;

@@ -300,8 +300,8 @@ async fn an_owner_decides_where_calls_are_confirmed() {
         .expect(403);
     api.clock.set("2026-11-20T09:50:00Z");
     let form = Form::of(&browser.get(RULE).await.expect(200), RULE);
-    let stale = browser.submit(RULE, &form).await.expect(303);
-    assert!(stale.header("location").starts_with("/dashboard/confirm"), "a fresh sign-in is needed");
+    let stale = browser.submit(RULE, &form.set("apps_use_page", "true")).await.expect(401);
+    assert!(stale.text.contains("Enter your password"), "a fresh sign-in is needed");
 }
 
 #[tokio::test]

@@ -131,7 +131,7 @@ async fn a_visitor_signs_in_and_returns_to_the_consent_page() {
     let browser = Browser::new(&api);
     let url = authorize_url(&app.authorization_request());
     let sent = browser.get(&url).await;
-    assert!(sent.header("set-cookie").ends_with("; Path=/; Max-Age=86400; Secure; HttpOnly; SameSite=Lax"));
+    assert!(sent.header("set-cookie").ends_with("; Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax"));
     let (sign_in, query) = Form::of_location(&sent);
     assert_eq!((sign_in.as_str(), query.get("return_to")), ("/dashboard/sign-in", url.as_str()));
     let page = browser.get(sent.header("location")).await.expect(200);
@@ -282,7 +282,7 @@ async fn a_form_without_a_valid_csrf_token_grants_nothing() {
 async fn an_ended_session_grants_nothing() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
-    for case in ["signed out", "signed out everywhere", "two hours unused"] {
+    for case in ["signed out", "signed out everywhere", "twelve hours unused"] {
         let browser = Browser::signed_in(&api, ACME).await;
         let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
@@ -293,7 +293,7 @@ async fn an_ended_session_grants_nothing() {
             "signed out everywhere" => {
                 drop(browser.submit("/dashboard/sign-out-everywhere", &csrf).await.expect(303));
             }
-            _ => api.clock.set("2026-11-20T11:30:00Z"),
+            _ => api.clock.set("2026-11-20T21:30:00Z"),
         }
         let browser = Browser::with_cookie(&api, &cookie);
         api.dynamodb.take_calls();

@@ -508,14 +508,15 @@ async fn a_passkey_confirms_a_dangerous_change_in_the_same_session() {
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
     api.clock.set("2026-11-20T10:00:00Z");
     let invitation = [("name", "Jo"), ("email", "jo@acme.example"), ("role", "owner")];
-    let asked = browser.post(MEMBERS, &invitation).await.expect(303);
-    let page = browser.follow(&asked).await.expect(200);
-    let link = links(&page, ASK).remove(0);
+    browser.get(MEMBERS).await.expect(200);
+    let asked = browser.post(MEMBERS, &invitation).await.expect(401);
+    assert!(asked.text.contains(&format!("formaction=\"{ASK}\"")), "{}", asked.text);
     let cookie = browser.cookie();
-    let page = browser.get(&link).await.expect(200);
-    let confirmed = submit(&browser, &page, &device.sign(&page.text)).await.expect(303);
+    let page = browser.submit(ASK, &Form::of(&asked, CONFIRM)).await.expect(200);
+    let answered = Form::of(&page, ASK).set("credential", &device.sign(&page.text).to_string());
+    let confirmed = browser.submit(ASK, &answered).await.expect(307);
     assert_eq!((confirmed.header("location"), browser.cookie()), (MEMBERS, cookie));
-    browser.post(MEMBERS, &invitation).await.expect(200);
+    browser.submit(MEMBERS, &answered).await.expect(200);
     assert!(browser.get("/dashboard").await.text.contains("Test data"), "the mode stays");
     // Somebody else's passkey begins a session of its own.
     let globex = Browser::signed_in(&api, GLOBEX).await;

@@ -151,6 +151,9 @@ async fn members_decide_on_the_page_of_the_screen() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("Overrule the result"));
-    let refused = browser.post(&format!("{path}/review"), &fields).await.expect(303);
+    let refused = browser.post(&format!("{path}/review"), &fields).await.expect(422);
+    let note = fields.iter().find(|(name, _)| *name == "note").unwrap().1;
+    assert!(refused.text.contains(note), "the page shows what was typed: {}", refused.text);
+    let refused = browser.post(&format!("{path}/review"), &fields[..1]).await.expect(303);
     assert!(refused.header("location").contains("failed="));
 }

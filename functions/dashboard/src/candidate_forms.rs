@@ -32,6 +32,9 @@ pub(crate) async fn new(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 
 /// Adds a candidate.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    if request.page.lacks_part() {
+        return new_form(&request, "").await?.show_again(&request, file_is_missing());
+    }
     let (call, file) = (request.call(request.fields()), checked_file(&request));
     let created = match &file {
         Err(wrong) => {
@@ -46,6 +49,11 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         }
         Err(error) => new_form(&request, "").await?.show_again(&request, error),
     }
+}
+
+/// What a form says that was sent on after a sign-in, without the file that was chosen before.
+fn file_is_missing() -> Error {
+    Error::Validation(vec![format!("{RESUME_FILE} Choose the file again. Everything else is still here.")])
 }
 
 /// The resume file in the form, if one was chosen and is accepted.
@@ -102,6 +110,9 @@ pub(crate) async fn edit(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 
 /// Saves a candidate.
 pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    if request.page.lacks_part() {
+        return edit_form(&request).await?.show_again(&request, file_is_missing());
+    }
     let (fields, file) = (request.fields(), checked_file(&request));
     let has_file = request.page.file().is_some();
     // A form that shows no link to a resume file leaves the file as it is. A new file replaces the link.

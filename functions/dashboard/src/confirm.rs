@@ -2,28 +2,11 @@
 
 use std::sync::Arc;
 
-use askama::Template;
-use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, Reply, return_to};
+use shared::http::{ConfirmPage, Error, Html, MemberRequest, Reply, return_to};
 use shared::model::{AuditAction, AuditTarget, AuditTargetKind, Member};
 use shared::services::sign_in_limits::{self, WINDOW};
 
 use crate::attempts::{ACCOUNT_LIMIT, too_many_passwords};
-use crate::form::problem;
-
-#[derive(Template)]
-#[template(path = "confirm.html")]
-struct ConfirmPage<'p> {
-    style_version: &'static str,
-    csrf: String,
-    email: &'p str,
-    /// The path to continue with.
-    return_to: &'p str,
-    /// The link to the page that asks for a passkey, if the member has one.
-    passkey_link: Option<String>,
-    /// Problems with the field `password`.
-    problems: Vec<Problem>,
-}
 
 /// The result of checking the signed-in member's password.
 pub(crate) enum PasswordCheck {
@@ -58,38 +41,25 @@ impl PasswordCheck {
 /// Asks for the password.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let query = request.context.query();
-    page(&request, return_to(query.get("return_to")), Vec::new())
+    Reply::page(&ConfirmPage::of(&request, return_to(query.get("return_to")), None))
 }
 
-/// Remembers that the member has given the password, and continues.
+/// Remembers that the member has given the password, and continues, with the form that waits for it if there is one.
 pub(crate) async fn confirm(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let form = request.page.form();
     let next = return_to(form.get("return_to"));
     match PasswordCheck::of(&request, form.get("password")).await? {
         PasswordCheck::TooMany(seconds) => {
-            let problems = vec![Problem { field: "password", sentence: too_many_passwords(seconds) }];
-            let reply = page(&request, next, problems)?.with_status(429);
-            Ok(reply.with("retry-after", seconds.to_string()))
+            let page = ConfirmPage::of(&request, next, Some(too_many_passwords(seconds)));
+            Ok(Reply::page(&page)?.with_status(429).with("retry-after", seconds.to_string()))
         }
         PasswordCheck::Wrong => {
-            let problems = vec![problem("password", "The password", "is incorrect")];
-            Ok(page(&request, next, problems)?.with_status(422))
+            let page = ConfirmPage::of(&request, next, Some("The password is incorrect.".to_owned()));
+            Ok(Reply::page(&page)?.with_status(422))
         }
         PasswordCheck::Correct(_) => {
             request.replace_session(&request.session().clone().confirmed(request.context.now())).await?;
-            Ok(Reply::see_other(next))
+            Ok(request.page.continue_to(next))
         }
     }
-}
-
-fn page(request: &MemberRequest, return_to: &str, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
-    let passkey_link = request.page.passkey_link(return_to);
-    Reply::page(&ConfirmPage {
-        style_version: style_version(),
-        csrf: request.page.csrf(),
-        email: request.member().email.as_str(),
-        return_to,
-        passkey_link: passkey_link.filter(|_| !request.member().passkeys.is_empty()),
-        problems,
-    })
 }

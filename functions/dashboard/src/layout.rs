@@ -53,7 +53,7 @@ impl<'p> Layout<'p> {
         let query = request.context.query();
         Self {
             style_version: style_version(),
-            csrf: request.page.csrf(),
+            csrf: request.csrf(),
             key: request.context.random().token(KEY_LENGTH),
             organization: request.organization_name(),
             member: request.member().name.as_str(),

@@ -176,6 +176,10 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     // A repetition is about the stage that the page now shows.
     let seen = stage_of(&record, requested.role);
     if seen.is_end() {
+        if details.iter().any(|(_, typed)| !typed.trim().is_empty()) {
+            // The error page shows what was typed.
+            return Err(error);
+        }
         return Ok(Alert::MovedMeanwhile.redirect_to(&requested.return_to()));
     }
     let is_stale = matches!(error, Error::PreconditionFailed);

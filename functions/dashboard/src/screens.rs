@@ -196,7 +196,10 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let path = format!("/dashboard/screens/{}", request.context.id()?);
     match request.carry_out(request.call(request.fields()), screens::review).await {
         Ok(_) => Ok(Notice::ScreenReviewed.redirect_to(&path)),
-        Err(Error::InvalidTransition(_)) => Ok(Alert::StatusChanged.redirect_to(&path)),
+        // The error page shows a note that was typed.
+        Err(Error::InvalidTransition(_)) if request.page.form().get("note").trim().is_empty() => {
+            Ok(Alert::StatusChanged.redirect_to(&path))
+        }
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use qrcode::{Color, EcLevel, QrCode};
 use shared::clock::later;
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
     AcceptedCode, Member, Mode, SecondFactor, SecurityEvent, SignInMethod, Tenant, TotpSecret,
@@ -38,6 +38,8 @@ struct SecondStepPage<'p> {
     /// The proof that this browser has sent the password.
     proof: &'p str,
     return_to: &'p str,
+    /// The form that waits for the sign-in; empty if there is none.
+    kept: String,
     error: Option<String>,
 }
 
@@ -140,14 +142,23 @@ fn step_page(
     error: Option<String>,
 ) -> Result<Reply<Html>, Error> {
     let (style_version, csrf) = (style_version(), request.csrf());
-    Reply::page(&SecondStepPage { style_version, csrf, proof, return_to, error })
+    Reply::page(&SecondStepPage { style_version, csrf, proof, return_to, kept: request.kept_text(), error })
+}
+
+/// Shows the sign-in form again after a step that took too long, with the form that waits for the sign-in.
+fn password_again(request: &PageRequest, return_to: &str) -> Result<Reply<Html>, Error> {
+    if !request.has_kept_form() {
+        return Ok(Notice::SignInExpired.redirect_to("/dashboard/sign-in"));
+    }
+    let notice = Some(Notice::SignInExpired.sentence());
+    Reply::page(&SignInPage::of(request, return_to, "", "").with_notice(notice))
 }
 
 /// Signs a member in with a code, after the right password.
 pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let (form, context) = (request.form(), &request.context);
     let (proof_text, next) = (form.get("proof"), return_to(form.get("return_to")));
-    let expired = || Ok(Notice::SignInExpired.redirect_to("/dashboard/sign-in"));
+    let expired = || password_again(&request, next);
     let Some(proof) = PasswordProof::parse(&request, proof_text) else { return expired() };
     let (store, now, organization) = (context.store(), context.now(), proof.organization);
     let subject = sign_in_limits::second_factor(organization, proof.member);
@@ -178,7 +189,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     }
     request.report_new_browser(organization, &member, &mut transaction)?;
     let method = SignInMethod::Password;
-    request.sign_in(organization, &after, method, transaction, Reply::see_other(next)).await
+    request.sign_in(organization, &after, method, transaction, request.continue_to(next)).await
 }
 
 fn sealing_keys(context: &RequestContext) -> Result<&EncryptionKeys, Error> {

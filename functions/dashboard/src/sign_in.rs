@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::auth::{Credential, Kind};
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
     AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Slug, Tenant,
@@ -33,35 +33,6 @@ const INVALID_LINK: &str =
     "This link is no longer valid: it was used or replaced, or it has expired. Ask for a new link";
 
 #[derive(Template)]
-#[template(path = "sign_in.html")]
-struct SignInPage<'p> {
-    style_version: &'static str,
-    csrf: String,
-    /// The path to continue with after sign-in.
-    return_to: &'p str,
-    email: &'p str,
-    /// The slug of the organization, from the link or as typed; may be empty.
-    organization: &'p str,
-    /// The link to the sign-in with a passkey, if the service offers it.
-    passkey_link: Option<String>,
-    /// Why sign-in failed.
-    error: Option<String>,
-    notice: Option<Notice>,
-}
-
-impl<'p> SignInPage<'p> {
-    fn of(request: &PageRequest, return_to: &'p str, email: &'p str, organization: &'p str) -> Self {
-        let (style_version, csrf) = (style_version(), request.csrf());
-        let passkey_link = request.passkey_link(return_to);
-        Self { style_version, csrf, return_to, email, organization, passkey_link, error: None, notice: None }
-    }
-
-    fn with_error(self, error: &str) -> Self {
-        Self { error: Some(format!("{error} {NAME_ORGANIZATION}")), ..self }
-    }
-}
-
-#[derive(Template)]
 #[template(path = "set_password.html")]
 struct SetPasswordPage<'p> {
     style_version: &'static str,
@@ -84,7 +55,7 @@ pub(crate) async fn form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
         return Ok(Reply::see_other(return_to));
     }
     let notice = Notice::from_word(query.get("done")).filter(|notice| notice.is_for_sign_in());
-    Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "", "") })
+    Reply::page(&SignInPage::of(&request, return_to, "", "").with_notice(notice.map(Notice::sentence)))
 }
 
 /// Shows the sign-in form of one organization. Somebody who is signed in to another one gets it, too.
@@ -101,12 +72,17 @@ pub(crate) async fn form_of_organization(request: Arc<PageRequest>) -> Result<Re
     Reply::page(&SignInPage::of(&request, return_to, "", slug.as_str()))
 }
 
-/// The organization to sign in to: the one that the form names, or the one that the browser remembers for the e-mail
-/// address. `Id::LAST`, which no organization has, stands for an unknown one.
+fn failed<'p>(page: SignInPage<'p>, error: &str) -> SignInPage<'p> {
+    page.with_error(format!("{error} {NAME_ORGANIZATION}"))
+}
+
+/// The organization to sign in to: the one that the form names, the one of the form that waits for the sign-in, or the one
+/// that the browser remembers for the e-mail address. `Id::LAST`, which no organization has, stands for an unknown one.
 async fn organization(request: &PageRequest, email: Option<&Email>) -> Result<Option<Id>, Error> {
     let typed = request.form().get("organization").trim().to_lowercase();
     if typed.is_empty() {
-        return Ok(email.and_then(|email| request.remembered_organization(email)));
+        let remembered = || email.and_then(|email| request.remembered_organization(email));
+        return Ok(request.kept_organization().or_else(remembered));
     }
     let site = match Slug::parse(&typed) {
         Some(slug) => request.context.store().find_career_site(&slug).await?,
@@ -121,7 +97,12 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let form = request.form();
     let (address, password) = (form.get("email").trim(), form.get("password"));
     let named = form.get("organization").trim();
-    let page = SignInPage::of(&request, return_to(form.get("return_to")), address, named);
+    let next = return_to(form.get("return_to"));
+    let page = SignInPage::of(&request, next, address, named);
+    if request.has_kept_form() && address.is_empty() && password.is_empty() {
+        // The member has chosen the password instead of a passkey.
+        return Reply::page(&page);
+    }
     let email = address.parse::<Email>().ok();
     let organization = organization(&request, email.as_ref()).await?;
     let account = email.as_ref().map_or_else(|| address.to_lowercase(), Email::normalized);
@@ -142,7 +123,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     // Counted before the check and taken back after it, so that attempts at the same time cannot exceed the limit.
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
-            let page = page.with_error(&too_many_passwords(seconds));
+            let page = failed(page, &too_many_passwords(seconds));
             return Ok(Reply::page(&page)?.with_status(429).with("retry-after", seconds.to_string()));
         }
     }
@@ -153,7 +134,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let account = found.as_ref().map(|(organization, member)| (*organization, member.id));
     let Some((organization, member)) = verified(&request.context, found, password) else {
         request.record_failed_sign_in(account).await?;
-        return Ok(Reply::page(&page.with_error(WRONG))?.with_status(401));
+        return Ok(Reply::page(&failed(page, WRONG))?.with_status(401));
     };
     for (subject, _) in &subjects {
         store.uncount_attempt(subject, WINDOW, now).await?;
@@ -166,10 +147,10 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         if !transaction.is_empty() {
             store.commit(transaction).await?;
         }
-        return second_factor::ask(&request, organization, &member, page.return_to);
+        return second_factor::ask(&request, organization, &member, next);
     }
     request.report_new_browser(organization, &member, &mut transaction)?;
-    let reply = Reply::see_other(page.return_to);
+    let reply = request.continue_to(next);
     request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await
 }
 

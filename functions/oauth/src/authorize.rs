@@ -142,7 +142,7 @@ async fn consent_page(
         };
     let page = ConsentPage {
         style_version: style_version(),
-        csrf: request.page.csrf(),
+        csrf: request.csrf(),
         application: client.name.as_str(),
         redirect_host: &target.registered_uri.host(),
         client_host: client_host.as_deref(),

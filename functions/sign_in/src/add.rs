@@ -38,7 +38,7 @@ impl<'p> AddPage<'p> {
         Self {
             style_version: style_version(),
             script_version: script::version(),
-            csrf: request.page.csrf(),
+            csrf: request.csrf(),
             email: request.member().email.as_str(),
             ceremony,
             name,

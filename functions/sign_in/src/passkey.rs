@@ -31,6 +31,8 @@ struct SignInPage<'p> {
     link: Option<String>,
     return_to: &'p str,
     password_link: String,
+    /// The form that waits for the sign-in; empty if there is none.
+    kept: String,
     /// Why the last attempt failed.
     error: Option<String>,
 }
@@ -41,11 +43,16 @@ impl SignInPage<'_> {
     }
 }
 
+/// Asks for a passkey.
+pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let query = request.context.query();
+    ask(&request, return_to(query.get("return_to")), Failure::from_word(query.get("failed"))).await
+}
+
 /// Asks for a passkey. If another site has opened the page, it begins with a click of the visitor: a ceremony counts as an
 /// attempt, and a site could use up those of its visitors' networks.
-pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
-    let (context, query) = (&request.context, request.context.query());
-    let (party, next) = (RelyingParty::of(&request)?, return_to(query.get("return_to")));
+async fn ask(request: &PageRequest, next: &str, failure: Option<Failure>) -> Result<Reply<Html>, Error> {
+    let (context, party) = (&request.context, RelyingParty::of(request)?);
     let page = SignInPage {
         style_version: style_version(),
         script_version: script::version(),
@@ -54,13 +61,14 @@ pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
         link: None,
         return_to: next,
         password_link: PageRequest::password_link(next),
-        error: Failure::from_word(query.get("failed")).map(|failure| failure.sentence().to_owned()),
+        kept: request.kept_text(),
+        error: failure.map(|failure| failure.sentence().to_owned()),
     };
     if context.header("sec-fetch-site") == Some("cross-site") {
         return SignInPage { link: request.passkey_link(next), ..page }.reply();
     }
     let limit =
-        context.store().count_attempt(&subject(&request), NETWORK_LIMIT, WINDOW, context.now()).await?;
+        context.store().count_attempt(&subject(request), NETWORK_LIMIT, WINDOW, context.now()).await?;
     if let Some(seconds) = limit {
         let minutes = (seconds + 59) / 60;
         let unit = if minutes == 1 { "minute" } else { "minutes" };
@@ -68,8 +76,17 @@ pub(crate) async fn show(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
         let reply = SignInPage { error: Some(error), ..page }.reply()?;
         return Ok(reply.with_status(429).with("retry-after", seconds.to_string()));
     }
-    let ceremony = Ceremony::begin(&request, party.request(context.random())?).await?;
+    let ceremony = Ceremony::begin(request, party.request(context.random())?).await?;
     SignInPage { ceremony: Some(ceremony), ..page }.reply()
+}
+
+/// Begins again after a failure, with the form that waits for the sign-in.
+async fn again(request: &PageRequest, next: &str, failure: Failure) -> Result<Reply<Html>, Error> {
+    if request.has_kept_form() {
+        Ok(ask(request, next, Some(failure)).await?.with_status(401))
+    } else {
+        Ok(failure.redirect_to(PATH, Some(next)))
+    }
 }
 
 /// What attempts are counted by.
@@ -81,9 +98,13 @@ fn subject(request: &PageRequest) -> String {
 pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let (context, form) = (&request.context, request.form());
     let (store, now, next) = (context.store(), context.now(), return_to(form.get("return_to")));
+    if request.has_kept_form() && form.get("ceremony").is_empty() {
+        // The member has chosen a passkey instead of the password.
+        return ask(&request, next, None).await;
+    }
     let party = RelyingParty::of(&request)?;
     let Some(state) = Ceremony::take(&request).await? else {
-        return Ok(Failure::Expired.redirect_to(PATH, Some(next)));
+        return again(&request, next, Failure::Expired).await;
     };
     let claim = Claim::parse(form.get("credential"));
     let found = match &claim {
@@ -98,7 +119,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     });
     let Some((organization, after, before)) = verified else {
         request.record_failed_sign_in(account).await?;
-        return Ok(Failure::NotAccepted.redirect_to(PATH, Some(next)));
+        return again(&request, next, Failure::NotAccepted).await;
     };
     context.identify(AuditActor::member(after.id));
     store.uncount_attempt(&subject(&request), WINDOW, now).await?;
@@ -112,9 +133,9 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         let session = signed_in.session().clone().confirmed_with_passkey(now);
         transaction.replace_session(signed_in.session_hash(), &session)?;
         store.commit(transaction).await?;
-        return Ok(Reply::see_other(next));
+        return Ok(request.continue_to(next));
     }
     request.report_new_browser(organization, &after, &mut transaction)?;
-    let reply = Reply::see_other(next);
+    let reply = request.continue_to(next);
     request.sign_in(organization, &after, SignInMethod::Passkey, transaction, reply).await
 }

@@ -67,6 +67,7 @@ impl App {
         let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
         let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
         trace.origin = Some(context.origin.clone());
-        (route.answer)(Dispatch { context, reading: route.reading, trace }).await
+        let form_page = self.routes.page_of_form(route.key, context.path()).to_owned();
+        (route.answer)(Dispatch { context, reading: route.reading, form_page, trace }).await
     }
 }

@@ -12,9 +12,13 @@ use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
+use super::form_token::FormOwner;
+use super::kept_form::KeptForm;
+use super::page::style_version;
+use super::sign_in_pages::NotCarriedOutPage;
 use super::{
-    ApiRequest, Assistant, Error, ExpectedPage, HandlerCall, MemberRequest, PageRequest, Reply, SentInput,
-    headers, rpc,
+    ApiRequest, Assistant, ConfirmPage, Error, ExpectedPage, HandlerCall, MemberRequest, PageRequest, Reply,
+    SentForm, SentInput, SignInPage, headers, return_to, rpc,
 };
 use crate::auth::{Caller, Claims, CredentialError};
 use crate::model::{
@@ -27,6 +31,8 @@ const MAX_BODY: usize = 256 * 1024;
 /// The maximum number of times that a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
+const PASSKEY_REQUIRED: &str = "Your organization requires a second factor. Sign in with your passkey.";
+
 pub(super) type ReplyFuture<'a> = BoxFuture<'a, Result<Reply<()>, Error>>;
 
 pub(super) type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture<'static> + Send + Sync>;
@@ -36,8 +42,9 @@ pub(super) type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture<'static> + Send + Sy
 pub struct MemberAccess {
     /// The member has this role or a higher one.
     pub role: MemberRole,
-    /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it, and is
-    /// then redirected to this page, which has the form. `{id}` in it stands for the one in the request's path.
+    /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it. What the
+    /// member has typed is then sent on; without any, the member is redirected to this page, which has the form. `{id}` in
+    /// it stands for the one in the request's path.
     pub fresh_sign_in_for: Option<&'static str>,
     /// The page is also for members who have yet to set up the second factor that their organization requires.
     pub before_second_factor: bool,
@@ -75,6 +82,8 @@ pub(super) struct Dispatch<'a> {
     pub(super) context: RequestContext,
     /// How the audit log calls the read, if the reply has the data of people.
     pub(super) reading: Option<AuditAction>,
+    /// The path of the page that has the form of the route.
+    pub(super) form_page: String,
     pub(super) trace: &'a mut Trace,
 }
 
@@ -99,6 +108,10 @@ impl Dispatch<'_> {
 
     pub(super) async fn page(self, handler: HandlerFn<Arc<PageRequest>>) -> Result<Reply<()>, Error> {
         let page = Arc::new(PageRequest::new(Arc::new(self.context), false).await?);
+        self.trace.sent = page.sent_form().filter(|_| page.has_kept_form());
+        if !page.is_own() {
+            return continue_sign_in(&page).await;
+        }
         let reply = retry_conflicts(&page.context, || handler(page.clone())).await?;
         Ok(page.set_new_cookie(reply))
     }
@@ -108,14 +121,25 @@ impl Dispatch<'_> {
         access: MemberAccess,
         handler: HandlerFn<Arc<MemberRequest>>,
     ) -> Result<Reply<()>, Error> {
+        let Self { context, reading, form_page, trace } = self;
+        let page = Arc::new(PageRequest::new(Arc::new(context), access.takes_file).await?);
+        let (is_own, kept) = (page.is_own(), page.keep());
         // A form from another site comes without the cookie. It fails here and gets no new cookie.
-        let page = Arc::new(PageRequest::new(Arc::new(self.context), access.takes_file).await?);
-        let Some(request) = MemberRequest::find(&page).await? else {
-            // The path that a form is posted to may have no page.
-            let return_to = if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
-            return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).typed()));
+        if !is_own && kept.is_none() {
+            trace.sent = page.sent_form().filter(|_| page.is_from_own_page()).map(SentForm::only_to_copy);
+            return Err(Error::ForeignForm);
+        }
+        trace.sent = page.sent_form();
+        let request = match MemberRequest::find(&page).await? {
+            Some(request) if is_own || (page.is_sent_on() && request.is_fresh()) => request,
+            _ => return ask_to_sign_in(&page, kept, &form_page).await,
         };
-        self.trace.tenant = Some(request.tenant());
+        if page.is_sent_on()
+            && let Some(sentence) = kept.as_ref().and_then(|kept| refusal(kept, &request))
+        {
+            return not_carried_out(kept, sentence, (&form_page, "Open the page"));
+        }
+        trace.tenant = Some(request.tenant());
         request.require(access.role)?;
         if let Some(session) = request.session().seen(request.context.now())
             && let Err(error) = request.replace_session(&session).await
@@ -123,7 +147,16 @@ impl Dispatch<'_> {
             tracing::warn!(%error, "the session's last use was not stored");
         }
         if let Some(reply) = request.second_factor_step(access.before_second_factor) {
-            return Ok(reply.typed());
+            let Some(kept) = kept else { return Ok(reply.typed()) };
+            if request.member().has_second_factor() {
+                let email = request.member().email.as_str();
+                let asked = SignInPage::of(&page, &form_page, email, "").before(&page, &kept);
+                let asked = asked.with_error(PASSKEY_REQUIRED.to_owned());
+                return Ok(Reply::page(&asked)?.with_status(401).typed());
+            }
+            let step = (reply.location().unwrap_or("/dashboard"), "Set up a second factor");
+            let sentence = "Your organization requires a second factor. Set one up, and send the form again.";
+            return not_carried_out(Some(kept), sentence.to_owned(), step);
         }
         if let Some(form) = access.fresh_sign_in_for {
             let form = match request.context.id() {
@@ -131,13 +164,19 @@ impl Dispatch<'_> {
                 Err(_) => form.to_owned(),
             };
             if let Some(reply) = request.confirmation(&form) {
-                return Ok(reply.typed());
+                let Some(kept) = kept else { return Ok(reply.typed()) };
+                let asked = ConfirmPage::of(&request, &form, None).before(&page, &kept);
+                return Ok(Reply::page(&asked)?.with_status(401).typed());
             }
+        }
+        if page.lacks_part() && !access.takes_file {
+            let sentence = "The page has not kept the password or the token of this form. Enter it again.";
+            return not_carried_out(kept, sentence.to_owned(), (&form_page, "Open the form"));
         }
         let (tenant, request) = (request.tenant(), Arc::new(request));
         let reply = retry_conflicts(&request.context, || handler(request.clone()));
         let id = request.context.id().ok();
-        recorded(&request.context, tenant, self.reading, id, &request.expected, reply).await
+        recorded(&request.context, tenant, reading, id, &request.expected, reply).await
     }
 
     pub(super) async fn api(
@@ -146,7 +185,7 @@ impl Dispatch<'_> {
         scopes: Scopes,
         handler: HandlerFn<Arc<AdmittedRequest>>,
     ) -> Result<Reply<()>, Error> {
-        let Self { context, reading, trace } = self;
+        let Self { context, reading, trace, .. } = self;
         if resource == Resource::Mcp {
             own_origin(&context)?;
         }
@@ -180,6 +219,74 @@ impl Dispatch<'_> {
         };
         tokio::try_join!(biased; Box::pin(admitted), Box::pin(handled))?.1
     }
+}
+
+/// Why a form that was sent on after a sign-in is not carried out for this member.
+fn refusal(kept: &KeptForm, request: &MemberRequest) -> Option<String> {
+    let (owner, signed_in) = (kept.owner()?, request.form_owner());
+    let same_account = |other: FormOwner| (other.tenant.organization, other.member);
+    if same_account(owner) != same_account(signed_in) {
+        Some(
+            "Another member filled in this form, so it was not sent. Sign in with that account to send it."
+                .to_owned(),
+        )
+    } else if owner != signed_in {
+        let [before, now] = [owner, signed_in].map(|owner| owner.tenant.mode.as_str());
+        Some(format!(
+            "This form is about {before} data, and the dashboard shows {now} data, so it was not sent."
+        ))
+    } else {
+        let is_late = kept.is_late(request.context.now());
+        is_late.then(|| {
+            "You signed in more than a day after you sent this form, so it was not sent on.".to_owned()
+        })
+    }
+}
+
+/// Shows what was typed in a form that is not carried out, with a link.
+fn not_carried_out(
+    kept: Option<KeptForm>,
+    sentence: String,
+    link: (&str, &'static str),
+) -> Result<Reply<()>, Error> {
+    let typed = kept.map(|kept| kept.typed()).unwrap_or_default();
+    let page = NotCarriedOutPage { style_version: style_version(), sentence, typed, link };
+    Ok(Reply::page(&page)?.with_status(409).typed())
+}
+
+/// Asks for a sign-in, with the form that waits for it. Without one, redirects to the sign-in page, which then redirects to
+/// the page that was asked for, or to `form_page`, which has the form.
+async fn ask_to_sign_in(
+    page: &PageRequest,
+    kept: Option<KeptForm>,
+    form_page: &str,
+) -> Result<Reply<()>, Error> {
+    let query = page.path_and_query();
+    let query = query.split_once('?').map(|(_, query)| format!("?{query}")).unwrap_or_default();
+    let return_to = match page.form().non_empty("return_to") {
+        Some(next) => return_to(next).to_owned(),
+        None => format!("{form_page}{query}"),
+    };
+    let Some((kept, owner)) = kept.and_then(|kept| kept.owner().map(|owner| (kept, owner))) else {
+        return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(&return_to).typed()));
+    };
+    let member = page.context.store().find_member(owner.tenant.organization, owner.member).await?;
+    let email = member.as_ref().map_or("", |member| member.email.as_str());
+    let asked = SignInPage::of(page, &return_to, email, "").before(page, &kept);
+    Ok(page.set_new_cookie(Reply::page(&asked)?.with_status(401).typed()))
+}
+
+/// Answers a form of a sign-in that was issued to an earlier session of the browser. If a form waits for the sign-in, it is
+/// sent on if its member has just signed in; otherwise the member is asked again.
+async fn continue_sign_in(page: &Arc<PageRequest>) -> Result<Reply<()>, Error> {
+    let kept = page.keep().filter(|_| page.has_kept_form()).ok_or(Error::ForeignForm)?;
+    if let Some(request) = MemberRequest::find(page).await?
+        && request.is_fresh()
+        && kept.owner() == Some(request.form_owner())
+    {
+        return Ok(page.continue_to("/dashboard").typed());
+    }
+    ask_to_sign_in(page, Some(kept), "/dashboard").await
 }
 
 /// Runs the handler of an API route, and stores the question if a member has to confirm the call.

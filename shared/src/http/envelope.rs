@@ -10,7 +10,7 @@ use lambda_http::{Body, Context, Request, RequestExt, Response};
 use tracing::Level;
 
 use super::delivery::{Delivery, Outgoing};
-use super::{Error, Reply, ReplyFormat, headers, page, route_table};
+use super::{Error, Reply, ReplyFormat, SentForm, headers, page, route_table};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{AuditActor, Resource, Tenant};
@@ -38,6 +38,8 @@ pub(super) struct Trace {
     pub(super) quota: Option<Quota>,
     /// Why the request's credential was rejected without a call to the table.
     pub(super) rejected_credential: Option<&'static str>,
+    /// The form of a member, which the error page shows if it is not carried out.
+    pub(super) sent: Option<SentForm>,
     /// Whether this is the first request of the function's instance.
     pub(super) is_first: bool,
     pub(super) database: DatabaseUse,
@@ -82,7 +84,7 @@ impl Envelope {
         now: Timestamp,
     ) -> Response<Body> {
         let detail = result.as_ref().err().and_then(Error::detail);
-        let outgoing = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
+        let outgoing = respond(format, result, trace, &self.request_id, &self.base_url);
         let response = self.delivery.deliver(outgoing);
         let (actor, database) = (trace.actor(), trace.database);
         let elapsed = now.duration_since(self.received_at);
@@ -151,7 +153,7 @@ pub(super) fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestConte
 fn respond(
     format: ReplyFormat,
     result: Result<Reply<()>, Error>,
-    quota: Option<&Quota>,
+    trace: &Trace,
     request_id: &str,
     base_url: &str,
 ) -> Outgoing {
@@ -160,8 +162,8 @@ fn respond(
             ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => error.body(request_id),
             ReplyFormat::Rpc => error.rpc_body(request_id),
             ReplyFormat::OAuth => error.oauth_body(),
-            ReplyFormat::Page => page::of_error(&error, request_id, Some("/dashboard")),
-            ReplyFormat::PublicPage => page::of_error(&error, request_id, None),
+            ReplyFormat::Page => page::of_error(&error, request_id, Some("/dashboard"), trace.sent.as_ref()),
+            ReplyFormat::PublicPage => page::of_error(&error, request_id, None, None),
         };
         let reply = Reply::new(error.kind().0, body);
         let resource = if format == ReplyFormat::Rpc { Resource::Mcp } else { Resource::Api };
@@ -188,7 +190,7 @@ fn respond(
     if base_url.starts_with("https://") {
         headers.push(("strict-transport-security", "max-age=31536000; includeSubDomains".to_owned()));
     }
-    if let Some(Quota { limit, remaining, seconds_left }) = quota {
+    if let Some(Quota { limit, remaining, seconds_left }) = &trace.quota {
         headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
         headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::fields::read_form;
+use super::form_token::FormOwner;
 use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
 use super::{ApiRequest, Error, ExpectedPage, HandlerCall, Html, Input, Parameters, Reply, SentInput};
 use crate::model::{
@@ -87,6 +88,16 @@ impl MemberRequest {
         Ok(Some(Self { context, page: page.clone(), session_hash, signed_in, expected }))
     }
 
+    /// The token that every form on this member's pages carries as `csrf`.
+    pub fn csrf(&self) -> String {
+        self.page.csrf_of(self.form_owner())
+    }
+
+    /// Whose forms the pages of this request have.
+    pub(super) fn form_owner(&self) -> FormOwner {
+        FormOwner { tenant: self.tenant(), member: self.member().id }
+    }
+
     /// The member.
     pub const fn member(&self) -> &Member {
         &self.signed_in.member
@@ -139,8 +150,12 @@ impl MemberRequest {
     /// Redirects to the page that asks for the password or a passkey, which then redirects to `return_to`. Returns `None`
     /// if the member has given one of them in the last 15 minutes.
     pub fn confirmation(&self, return_to: &str) -> Option<Reply<Html>> {
-        let is_fresh = self.session().is_fresh(self.context.now());
-        (!is_fresh).then(|| PageRequest::redirect("/dashboard/confirm", return_to))
+        (!self.is_fresh()).then(|| PageRequest::redirect("/dashboard/confirm", return_to))
+    }
+
+    /// Whether the member has given the password or a passkey in the last 15 minutes.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.session().is_fresh(self.context.now())
     }
 
     /// Whether the organization requires a second factor of its members.

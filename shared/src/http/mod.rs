@@ -19,11 +19,13 @@ mod error;
 mod expected_page;
 pub mod facts;
 mod fields;
+mod form_token;
 mod gateway_event;
 mod handler_call;
 mod headers;
 mod idempotency;
 mod input;
+mod kept_form;
 mod known_holders;
 mod known_sites;
 mod member_request;
@@ -38,6 +40,7 @@ mod return_path;
 mod route;
 mod route_table;
 mod rpc;
+mod sign_in_pages;
 mod visible;
 
 pub use crate::input;
@@ -54,6 +57,7 @@ pub use fields::{Change, Fields, Input, field_name, read_body, read_form, read_q
 pub use gateway_event::with_valid_address;
 pub use handler_call::{HandlerCall, SentInput};
 pub use headers::FORM;
+use kept_form::SentForm;
 pub use known_holders::KnownHolders;
 pub use known_sites::KnownSites;
 pub use member_request::MemberRequest;
@@ -69,4 +73,5 @@ pub use reply::{
 pub use return_path::return_to;
 pub use route::{Access, Route, Row};
 pub use rpc::MAX_BATCH;
+pub use sign_in_pages::{ConfirmPage, SignInPage};
 pub use visible::{Personal, Resource, Visible};

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::Error;
+use super::{Error, SentForm};
 
 /// The stylesheet of the dashboard and the pages around it.
 pub const STYLE: &str = concat!(
@@ -44,10 +44,19 @@ struct ErrorPage<'p> {
     next: &'p str,
     request_id: &'p str,
     back: Option<&'p str>,
+    /// The form that was not carried out.
+    sent: Option<&'p SentForm>,
+    /// Whether the same form may succeed a moment later.
+    is_repeatable: bool,
 }
 
-/// Renders the error page, with a link to `back` if it is given.
-pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> String {
+/// Renders the error page, with a link to `back` if it is given, and with what was typed in the form that was `sent`.
+pub(super) fn of_error(
+    error: &Error,
+    request_id: &str,
+    back: Option<&str>,
+    sent: Option<&SentForm>,
+) -> String {
     let (status, _) = error.kind();
     let sentence = match error {
         Error::NotFound => "This page does not exist, or you do not have access to it.".to_owned(),
@@ -78,6 +87,8 @@ pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> S
         next,
         request_id,
         back,
+        sent,
+        is_repeatable: matches!(status, 409 | 429 | 500..),
     };
     page.render().unwrap_or_else(|_| sentence.clone())
 }

@@ -2,7 +2,8 @@
 //!
 //! The same cookie is used before and after sign-in. Before sign-in, it holds a random string that is not stored.
 //! Sign-in replaces it with a new session, so the old cookie is worthless. Forms carry a MAC of the cookie under the
-//! signing key. Another site can neither read nor compute this MAC.
+//! signing key (`form_token`). Another site can neither read nor compute this MAC. A form of an earlier session waits on
+//! the page that asks its member to sign in again (`kept_form`).
 //!
 //! A second cookie for each account stays in a browser in which somebody has signed in to it. Such a browser keeps its
 //! own limit for wrong passwords, and a sign-in without this cookie is reported to the member. A third cookie for each
@@ -17,6 +18,8 @@ use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
 use super::context::RequestContext;
+use super::form_token::{self, FormOwner};
+use super::kept_form::{self, KEPT, KeptForm, SentForm};
 use super::multipart::SubmittedForm;
 use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
@@ -28,10 +31,11 @@ use crate::model::{
 };
 use crate::store::Transaction;
 
-/// The form field that holds the MAC.
-const FORM_TOKEN: &str = "csrf";
 /// The maximum size of a form, in bytes. Percent-encoding makes 20,000 characters of text up to twelve times as long.
 const MAX_FORM: usize = 256 * 1024;
+/// The maximum size of a form that contains a kept one, in bytes. In the kept form, quotation marks and control characters
+/// are longer than in the sent one, and everything a third longer in base64.
+const MAX_WITH_KEPT: usize = 1024 * 1024;
 /// The length of the random string before sign-in.
 // 161 bits, as many as the secret of a session.
 const ANONYMOUS_LENGTH: usize = 27;
@@ -110,34 +114,137 @@ pub struct PageRequest {
     form: SubmittedForm,
     cookie: String,
     is_new: bool,
+    /// The form that waits for this sign-in, or that is sent on after it.
+    kept: Option<KeptForm>,
+    /// Whether the form is a kept one, which was sent on after a sign-in.
+    is_sent_on: bool,
 }
 
 impl PageRequest {
-    /// Reads the cookie and the form, which may contain a file if `takes_file`. A POST must come from a form that was issued
-    /// to this browser.
+    /// Reads the cookie and the form, which may contain a file if `takes_file`.
     pub(super) async fn new(context: Arc<RequestContext>, takes_file: bool) -> Result<Self, Error> {
-        let is_post = context.is_post();
         let known = headers::cookie(context.headers(), Cookie::of(context.base_url()).name());
         // An anonymous string or a session. Whatever has another length is not ours.
         let known = known.filter(|cookie| (20..=256).contains(&cookie.len())).map(str::to_owned);
         let is_new = known.is_none();
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));
-        let form = match (is_post, takes_file) {
-            (false, _) => SubmittedForm::default(),
-            (true, true) => context.form_with_file_within(MAX_FORM).await?,
-            (true, false) => {
-                SubmittedForm { fields: context.form_within(MAX_FORM)?, ..SubmittedForm::default() }
+        let form = if !context.is_post() {
+            SubmittedForm::default()
+        } else if takes_file && headers::boundary(context.headers()).is_some() {
+            context.form_with_file_within(MAX_FORM).await?
+        } else {
+            let fields = context.form_within(MAX_WITH_KEPT)?;
+            if context.body().len() > MAX_FORM && fields.non_empty(KEPT).is_none() {
+                return Err(Error::PayloadTooLarge(MAX_FORM));
             }
+            SubmittedForm { fields, ..SubmittedForm::default() }
         };
-        let request = Self { context, form, cookie, is_new };
-        let keys = request.context.signing_keys();
-        let is_own = keys.verify_signature(&["form", &request.cookie], request.form.fields.get(FORM_TOKEN));
-        if is_own || !is_post { Ok(request) } else { Err(Error::ForeignForm) }
+        let kept = KeptForm::parse(form.fields.get(KEPT), context.signing_keys());
+        let mut request = Self { context, form, cookie, is_new, kept, is_sent_on: false };
+        if let Some(kept) = &request.kept
+            && kept.path == request.path_and_query()
+        {
+            request.form.fields = kept.fields();
+            request.is_sent_on = true;
+        }
+        Ok(request)
     }
 
-    /// The MAC that the browser's forms carry as `csrf`.
+    /// Whether the form was issued to this browser, in this session. Anything but a POST has no form.
+    pub(super) fn is_own(&self) -> bool {
+        let token = self.form.fields.get(form_token::FIELD);
+        !self.context.is_post() || form_token::is_of_browser(self.context.signing_keys(), &self.cookie, token)
+    }
+
+    /// Whether the form is a kept one, which was sent on after a sign-in.
+    pub(super) const fn is_sent_on(&self) -> bool {
+        self.is_sent_on
+    }
+
+    /// Whether the form lacks the file or the secret that the member has entered before the sign-in, and has to be shown
+    /// again.
+    pub fn lacks_part(&self) -> bool {
+        self.is_sent_on && self.kept.as_ref().is_some_and(|kept| kept.lacks_part)
+    }
+
+    /// The form that waits for a sign-in: the one in the page's hidden field, or else the form itself, if it is a member's.
+    /// `None` if another site's page has sent it, so that nobody is signed out by visiting one.
+    pub(super) fn keep(&self) -> Option<KeptForm> {
+        let site = self.context.header("sec-fetch-site");
+        if !self.context.is_post() || matches!(site, Some("cross-site" | "same-site")) {
+            return None;
+        }
+        if let Some(kept) = &self.kept {
+            return Some(kept.clone());
+        }
+        let fields = &self.form.fields;
+        let owner = form_token::owner(self.context.signing_keys(), fields.get(form_token::FIELD))?;
+        KeptForm::of(self.path_and_query(), owner, fields, self.form.file.is_some(), self.context.now())
+    }
+
+    /// The form in the hidden field of the page that asked for this sign-in.
+    pub(super) const fn kept(&self) -> Option<&KeptForm> {
+        self.kept.as_ref()
+    }
+
+    /// Whether the browser says that a page of this service has sent the request.
+    pub(super) fn is_from_own_page(&self) -> bool {
+        self.context.header("sec-fetch-site") == Some("same-origin")
+    }
+
+    /// Whether a form waits for this sign-in.
+    pub const fn has_kept_form(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// The organization of the member whose form waits for this sign-in.
+    pub fn kept_organization(&self) -> Option<Id> {
+        Some(self.kept.as_ref()?.owner()?.tenant.organization)
+    }
+
+    /// The hidden field with the form that waits for this sign-in; empty if there is none.
+    pub fn kept_text(&self) -> String {
+        self.kept.as_ref().map(|kept| kept.text(self.context.signing_keys())).unwrap_or_default()
+    }
+
+    /// Continues after a sign-in: with the form that waits for it, or else with `return_to`.
+    pub fn continue_to(&self, return_to: &str) -> Reply<Html> {
+        match &self.kept {
+            Some(kept) => Reply::send_on(&kept.path),
+            None => Reply::see_other(return_to),
+        }
+    }
+
+    /// What the error page shows of the form, or of the one that waits for it.
+    pub(super) fn sent_form(&self) -> Option<SentForm> {
+        if !self.context.is_post() {
+            return None;
+        }
+        let sent = match &self.kept {
+            Some(kept) => SentForm {
+                path: kept.path.clone(),
+                fields: vec![(KEPT.to_owned(), self.kept_text())],
+                typed: kept.typed(),
+                lacks_part: false,
+            },
+            None => SentForm {
+                path: self.path_and_query(),
+                fields: self.form().iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+                typed: kept_form::typed(self.form()),
+                lacks_part: self.form.file.is_some() || kept_form::has_secret(self.form()),
+            },
+        };
+        Some(sent).filter(|sent| !sent.typed.is_empty())
+    }
+
+    /// The token that the browser's forms carry as `csrf` while nobody is signed in.
     pub fn csrf(&self) -> String {
-        self.context.signing_keys().sign(&["form", &self.cookie])
+        form_token::token(self.context.signing_keys(), &self.cookie, None)
+    }
+
+    /// The token that the forms of a signed-in member carry as `csrf`.
+    pub(super) fn csrf_of(&self, owner: FormOwner) -> String {
+        form_token::token(self.context.signing_keys(), &self.cookie, Some(owner))
     }
 
     /// The submitted form; empty for a GET.
@@ -225,7 +332,11 @@ impl PageRequest {
         let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);
         let begun = Session::begin(member, context.device(), has_notices, context.now());
-        let begun = Session { method, ..begun };
+        let kept = self.kept.as_ref().and_then(KeptForm::owner);
+        let kept = kept.filter(|kept| (kept.tenant.organization, kept.member) == (organization, member.id));
+        // The form that waits is about the data that the dashboard showed.
+        let mode = kept.map_or(begun.mode, |kept| kept.tenant.mode);
+        let begun = Session { method, mode, ..begun };
         transaction.insert_session(&session.hash(), &begun)?;
         if let Some(previous) = self.session() {
             transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());

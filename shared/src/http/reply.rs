@@ -201,6 +201,11 @@ impl Reply<Html> {
         Self::new(303, String::new()).with("location", url.to_owned())
     }
 
+    /// 307: lets the browser send the same form to the path and query `url`.
+    pub(super) fn send_on(url: &str) -> Self {
+        Self::new(307, String::new()).with("location", url.to_owned())
+    }
+
     /// 308: the page is at `path`, which is not encoded, with the same query.
     pub fn moved(path: &str, query: &str) -> Self {
         let separator = if query.is_empty() { "" } else { "?" };
@@ -342,8 +347,13 @@ impl<O> Reply<O> {
 
     /// The identifier at the end of the URL of a created resource.
     pub fn created_id(&self) -> Option<Id> {
+        self.location()?.rsplit('/').next()?.parse().ok()
+    }
+
+    /// The URL of a redirect or of a created resource.
+    pub(super) fn location(&self) -> Option<&str> {
         let (_, url) = self.headers.iter().find(|(name, _)| name == "location")?;
-        url.rsplit('/').next()?.parse().ok()
+        Some(url)
     }
 
     pub(super) fn sets(&self, name: &str) -> bool {

@@ -33,6 +33,23 @@ impl<R> RouteTable<R> {
     }
 }
 
+impl<R> RouteTable<R> {
+    /// The path of the page that has the form which is sent to `path`: the nearest page at this path or above it.
+    /// `key` is the route of the form.
+    pub(super) fn page_of_form<'p>(&self, key: &str, path: &'p str) -> &'p str {
+        let (mut pattern, mut path) = (key.split_once(' ').map_or(key, |(_, pattern)| pattern), path);
+        while !self.0.contains_key(format!("GET {pattern}").as_str()) {
+            match (pattern.rsplit_once('/'), path.rsplit_once('/')) {
+                (Some((above, _)), Some((above_path, _))) if !above_path.is_empty() => {
+                    (pattern, path) = (above, above_path);
+                }
+                _ => return "/dashboard",
+            }
+        }
+        path
+    }
+}
+
 /// The key of the row for a request: its method, and the path of the route that the gateway matched.
 ///
 /// A route for any method stands for GET, HEAD and all methods without a route of their own.
@@ -46,6 +63,24 @@ pub(super) fn key(method: &Method, route_key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_form_belongs_to_the_nearest_page() {
+        let table = RouteTable::new(
+            ["GET /dashboard/roles", "GET /dashboard/people/{id}", "POST /dashboard/people/{id}/notes"]
+                .map(|key| (key, ())),
+        );
+        for (pattern, path, page) in [
+            ("/dashboard/people/{id}/notes", "/dashboard/people/7/notes", "/dashboard/people/7"),
+            ("/dashboard/people/{id}/notes/{note}/x", "/dashboard/people/7/notes/8/x", "/dashboard/people/7"),
+            ("/dashboard/roles", "/dashboard/roles", "/dashboard/roles"),
+            ("/dashboard/roles/{id}/x", "/dashboard/roles/7/x", "/dashboard/roles"),
+            ("/dashboard/mode", "/dashboard/mode", "/dashboard"),
+            ("/dashboard", "/dashboard", "/dashboard"),
+        ] {
+            assert_eq!(table.page_of_form(&format!("POST {pattern}"), path), page, "{pattern}");
+        }
+    }
 
     #[test]
     fn a_request_is_matched_by_its_method_and_its_path() {

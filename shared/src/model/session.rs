@@ -53,9 +53,9 @@ pub struct Session {
 
 impl Session {
     /// The maximum lifetime of a session.
-    pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+    pub const LONGEST: SignedDuration = SignedDuration::from_hours(30 * 24);
     /// The time after which an unused session ends.
-    pub const IDLE: SignedDuration = SignedDuration::from_hours(2);
+    pub const IDLE: SignedDuration = SignedDuration::from_hours(12);
     /// The time for which a password or a passkey allows changes that need a fresh sign-in.
     pub const FRESH: SignedDuration = SignedDuration::from_mins(15);
     /// The precision of `seen_at`.
@@ -129,17 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn a_session_ends_after_two_unused_hours_a_day_or_a_sign_out() {
+    fn a_session_ends_after_twelve_unused_hours_thirty_days_or_a_sign_out() {
         let start = at("2026-11-20T09:00:00Z");
         let (member, session) = begun(start);
-        assert!(session.is_good(&member, at("2026-11-20T10:59:59Z")));
-        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "unused for two hours");
+        assert!(session.is_good(&member, at("2026-11-20T20:59:59Z")));
+        assert!(!session.is_good(&member, at("2026-11-20T21:00:00Z")), "unused for twelve hours");
         assert!(session.seen(at("2026-11-20T09:04:59Z")).is_none());
-        let used = session.seen(at("2026-11-20T10:59:00Z")).unwrap();
-        assert!(used.is_good(&member, at("2026-11-20T12:30:00Z")));
-        let busy = Session { seen_at: at("2026-11-21T08:59:00Z"), ..session.clone() };
-        assert!(busy.is_good(&member, at("2026-11-21T08:59:59Z")));
-        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "a day old");
+        let used = session.seen(at("2026-11-20T20:59:00Z")).unwrap();
+        assert!(used.is_good(&member, at("2026-11-21T08:30:00Z")));
+        let busy = Session { seen_at: at("2026-12-20T08:59:00Z"), ..session.clone() };
+        assert!(busy.is_good(&member, at("2026-12-20T08:59:59Z")));
+        assert!(!busy.is_good(&member, at("2026-12-20T09:00:00Z")), "thirty days old");
         assert!(!session.is_good(&member.signed_out(), start));
     }
 
