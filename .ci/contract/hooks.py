@@ -165,6 +165,13 @@ STATES = [
     Excuse(422, "role_id must be the id of a role that the candidate has applied for", "the candidate's applications"),
     Excuse(422, "reason_id must be the id of an active rejection reason of the (team|candidate)", "the list of reasons"),
     Excuse(422, "resume_file_id must be the id of a file of the candidate", "the candidate's files"),
+    Excuse(422, "application_id must be the id of an application of the candidate", "the candidate's applications"),
+    Excuse(422, "content is required, or size for an upload", "one of two optional fields"),
+    Excuse(422, "size can't be given beside content", "one of two optional fields"),
+    Excuse(422, "content was refused: .*", "what the content is"),
+    Excuse(422, r"content must be base64( \(RFC 4648, section 4\)|, without the beginning of a data: URL)", "its letters"),
+    Excuse(422, "The file has not been uploaded", "the bucket"),
+    Excuse(422, "A candidate has at most 20 files that the team adds. Delete one first.", "the candidate's files"),
     Excuse(
         422,
         r"data\[[0-9]+\]\.(id must be (the id of a rejection reason|given only once)|by can't be changed"
@@ -463,6 +470,12 @@ class Maker:
             self.submitted = candidate, applied["detail"]["submission_id"]
         return self.submitted
 
+    def file(self):
+        """A file of a new candidate."""
+        candidate = self.candidate()
+        self.filed = candidate, self.send("POST", f"candidates/{candidate}/files", name="x", content="SGVsbG8=")["id"]
+        return candidate
+
     def screen(self, **schedule):
         path = f"candidates/{self.candidate()}/invite_screen"
         return self.send("POST", path, role_id=self.role("publish"), **schedule)["id"]
@@ -569,6 +582,12 @@ CREATORS = {
     "list_applications": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_application": {"id": make.application},
     "show_submission": {"id": lambda: make.submission()[0], "submission_id": lambda: make.submission()[1]},
+    "list_files": {"id": make.file},
+    "create_file": {"id": make.candidate},
+    **{
+        operation: {"id": make.file, "file_id": lambda: make.filed[1]}
+        for operation in ("show_file", "complete_file", "delete_file")
+    },
     "list_voice_screens": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_voice_screen": {"id": make.screen},
     "cancel_voice_screen": {"id": make.later_screen},
@@ -679,6 +698,15 @@ def before_call(context, case, kwargs):
     if operation in ("create_candidate", "apply_candidate"):
         # Only a role that was made for the case could have questions.
         body.pop("answers", None)
+    if operation == "create_file":
+        # Few generated contents are documents.
+        body.pop("application_id", None)
+        if body.get("content") is not None and valid[operation] % 2 == 0:
+            body["content"] = "SGVsbG8="
+            body.pop("size", None)
+        else:
+            body.pop("content", None)
+            body["size"] = body.get("size") or 5
     if operation == "replace_rejection_reasons":
         for reason in body.get("data") or []:
             if isinstance(reason, dict):

@@ -158,6 +158,8 @@ pub struct BucketAccess {
     pub name: String,
     /// The endpoint of a local S3.
     pub endpoint: Option<String>,
+    /// Whether files can be opened only after a virus scanner has found no threat in them (`RESUME_SCAN`).
+    pub waits_for_scans: bool,
     /// The credentials.
     pub aws: AwsAccess,
 }
@@ -281,6 +283,11 @@ impl Services {
             Some(name) => Some(BucketAccess {
                 name,
                 endpoint: url("RESUME_ENDPOINT")?,
+                waits_for_scans: match variable("RESUME_SCAN").as_deref() {
+                    None | Some("false") => false,
+                    Some("true") => true,
+                    Some(other) => return Err(format!("RESUME_SCAN must be true or false, but is {other}")),
+                },
                 aws: AwsAccess::read(variable)?,
             }),
         };

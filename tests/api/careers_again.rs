@@ -88,21 +88,31 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
         (&new["reapplied_at"], &new["resubmissions"]),
         (&json!("2026-11-21T09:30:00.000Z"), &json!(0))
     );
-    let history = ["updated", "reapplied", "rejected", "updated", "applied", "consent_changed", "created"];
+    let history = [
+        "updated",
+        "file_added",
+        "reapplied",
+        "rejected",
+        "updated",
+        "file_added",
+        "applied",
+        "consent_changed",
+        "created",
+    ];
     assert_eq!(kinds(&after), history);
 
     // The touchpoint names the form and holds nothing of it.
-    let detail = after.body["touchpoints"][1]["detail"].as_object().unwrap();
+    let detail = after.body["touchpoints"][2]["detail"].as_object().unwrap();
     let names: Vec<_> = detail.keys().map(String::as_str).collect();
     assert_eq!(names, ["application_id", "role_id", "submission_id"]);
-    let submitted = submission(&api, &after, 1).await;
+    let submitted = submission(&api, &after, 2).await;
     assert_eq!(
         (submitted.string("/name"), submitted.string("/note"), submitted.string("/phone")),
         ("Ada L.", "I have learnt Rust.", "+14155550132")
     );
     assert_eq!(submitted.body["consents"].as_array().unwrap().len(), 3);
     assert_eq!(submitted.body["consents"][0], json!({ "purpose": "application", "wording": APPLICATION }));
-    assert_eq!(submission(&api, &after, 4).await.body["resume_file_id"], new["resume_file_id"]);
+    assert_eq!(submission(&api, &after, 6).await.body["resume_file_id"], new["resume_file_id"]);
 
     // What the form brought waits, except the consent that the person has given before.
     let waiting = application(&api, &after).await;
@@ -118,7 +128,7 @@ async fn a_rejected_person_who_applies_again_is_shown_and_a_member_takes_over_th
 
     let events = events_after(&api, &position).await;
     let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-    assert_eq!(types, ["application.resubmitted", "application.updated"]);
+    assert_eq!(types, ["application.resubmitted", "file.created", "application.updated"]);
     assert_eq!(events[0]["data"], json!({ "candidate_id": id, "role_id": job.role }));
     assert_eq!(events[0]["changed"], json!(["reapplied_at", "offered"]));
 
@@ -326,11 +336,11 @@ async fn an_application_for_another_role_has_its_own_file() {
     let applied = other.apply(&api, &again).await.expect(303);
     attach(&api, &applied, b"For engineers").await.expect(303);
     let candidate = find(&api, EMAIL).await;
-    assert_eq!(kinds(&candidate)[..3], ["updated", "applied", "rejected"]);
+    assert_eq!(kinds(&candidate)[..4], ["updated", "file_added", "applied", "rejected"]);
     let detail = application(&api, &candidate).await;
     assert_eq!((detail.number("/role_id"), detail.number("/resubmissions")), (other.role, 0));
     assert_eq!((&detail.body["reapplied_at"], &detail.body["resume_file_id"]), (&Value::Null, &Value::Null));
-    let submitted = submission(&api, &candidate, 1).await;
+    let submitted = submission(&api, &candidate, 2).await;
     assert_eq!(detail.number("/offered/resume_file_id"), submitted.number("/resume_file_id"));
     assert_eq!(candidate.body["phone"], Value::Null);
     let export = api.get(&format!("/api/v1/candidates/{}/export", candidate.number("/id"))).await.expect(200);
@@ -424,7 +434,7 @@ async fn an_erasure_removes_the_forms_and_their_files() {
     let candidate = rejected(&api, &job).await;
     apply_again(&api, &job).await;
     let candidate_id = candidate.number("/id");
-    let id = find(&api, EMAIL).await.number("/touchpoints/1/detail/submission_id");
+    let id = find(&api, EMAIL).await.number("/touchpoints/2/detail/submission_id");
     let form = format!("/api/v1/candidates/{candidate_id}/submissions/{id}");
     let file = find(&api, EMAIL).await.string("/touchpoints/0/detail/resume_url").to_owned();
     api.get(&form).await.expect(200);

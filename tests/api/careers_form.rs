@@ -92,7 +92,7 @@ async fn every_mistake_keeps_what_was_typed_what_was_ticked_and_the_file() {
         let applied = job.apply(&api, &corrected).await.expect(303);
         assert!(applied.header("location").ends_with("&attached=yes"));
         let candidate = find(&api, &email).await;
-        assert_eq!(kinds(&candidate)[..2], ["updated", "applied"], "as if it had been sent");
+        assert_eq!(kinds(&candidate)[..3], ["updated", "file_added", "applied"], "as if it had been sent");
         assert_attached(&candidate, PDF).await;
         let confirmation = Browser::new(&api).follow(&applied).await.expect(200);
         assert!(confirmation.text.contains("and your resume"), "{}", confirmation.text);
@@ -213,7 +213,7 @@ async fn a_ticket_for_a_kept_file_is_good_once_for_an_hour_and_for_one_posting()
     job.apply(&api, &kept).await.expect(303);
     assert_attached(&find(&api, "ada@example.com").await, PDF).await;
     assert_lost(&api, &job, &kept.set("email", "eve@example.com")).await;
-    assert_eq!(find(&api, "ada@example.com").await.body["touchpoints"].as_array().unwrap().len(), 5);
+    assert_eq!(find(&api, "ada@example.com").await.body["touchpoints"].as_array().unwrap().len(), 6);
     // An hour.
     let (in_time, late) = (with_mistake(&api, &job).await, with_mistake(&api, &job).await);
     api.clock.set("2026-11-20T10:29:59Z");

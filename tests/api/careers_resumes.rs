@@ -60,7 +60,7 @@ fn upload(page: &Response) -> (String, Vec<(String, String)>) {
     (action.clone(), names.map(|name| (name.to_owned(), input(page, name))).collect())
 }
 
-async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Response {
+pub(crate) async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Response {
     let mut body = Vec::new();
     for (name, value) in fields {
         let part =
@@ -195,14 +195,14 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
         let confirmation = Browser::new(&api).follow(&attached).await.expect(200);
         assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
         let candidate = find(&api, &email).await;
-        assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
+        assert_eq!(kinds(&candidate), ["updated", "file_added", "applied", "consent_changed", "created"]);
         assert_eq!(candidate.string("/touchpoints/0/actor/type"), "career_page");
         let url = candidate.string("/resume_url");
         assert_eq!(
             candidate.body["touchpoints"][0]["detail"],
             json!({ "fields": ["resume_url"], "resume_url": url })
         );
-        let submitted = submission(&api, &candidate, 1).await;
+        let submitted = submission(&api, &candidate, 2).await;
         assert_eq!(submitted.string("/resume_url"), "https://example.com/cv");
         assert_eq!(submitted.body["resume_file_id"], candidate.body["applications"][0]["resume_file_id"]);
         assert!(submitted.body["resume_file_id"].is_u64());
@@ -272,7 +272,7 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
     attach(&api, &applied, PDF).await.expect(303);
     assert_eq!(
         kinds(&find(&api, "ada@example.com").await),
-        ["updated", "applied", "consent_changed", "created"]
+        ["updated", "file_added", "applied", "consent_changed", "created"]
     );
 }
 
@@ -359,7 +359,7 @@ async fn a_ticket_is_valid_for_an_hour() {
     }
     assert_eq!(
         kinds(&find(&api, "ada@example.com").await),
-        ["updated", "applied", "consent_changed", "created"]
+        ["updated", "file_added", "applied", "consent_changed", "created"]
     );
     let grace = find(&api, "grace@example.com").await;
     assert_eq!(
@@ -380,7 +380,7 @@ async fn a_ticket_attaches_one_file() {
         assert_eq!(response.status, 303, "{}", response.text);
     }
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "file_added", "applied", "consent_changed", "created"]);
     // A reload or another file changes nothing.
     browser.get(&back).await.expect(303);
     attach(&api, &applied, b"Another one").await.expect(303);
@@ -452,7 +452,10 @@ async fn an_interrupted_upload_can_be_repeated() {
             "{successful_calls} calls succeeded"
         );
         browser.get(&back).await.expect(303);
-        assert_eq!(kinds(&find(&api, &email).await), ["updated", "applied", "consent_changed", "created"]);
+        assert_eq!(
+            kinds(&find(&api, &email).await),
+            ["updated", "file_added", "applied", "consent_changed", "created"]
+        );
         successful_calls += 1;
     }
     assert!(successful_calls >= 5, "{successful_calls}");
@@ -598,7 +601,7 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
     let applied = job.apply(&api, &note).await.expect(303);
     attach(&api, &applied, b"Not what Jane wrote").await.expect(303);
     let candidate = api.get(&path).await.expect(200);
-    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "file_added", "applied", "created"]);
     assert_eq!(candidate.string("/resume_url"), "https://example.com/jane");
     assert_eq!(candidate.body["touchpoints"][0]["detail"]["fields"], json!([]));
     let url = candidate.string("/touchpoints/0/detail/resume_url");
@@ -630,7 +633,12 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
     let path = create_candidate_with_file(&api, &other, "Ada", "ada@example.com").await;
     let page = dashboard.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
     let url = api.get(&path).await.string("/resume_url").to_owned();
-    assert!(page.text.contains(&link(&url, "View file")) && page.text.contains(&link(&url, "view file")));
+    let file = api.get(&format!("{path}/files")).await.number("/data/0/id");
+    let open = format!("{}/files/{file}", path.replace("/api/v1", "/dashboard"));
+    assert!(page.text.contains(&link(&open, "View file")) && page.text.contains(&link(&url, "view file")));
+    // Opening the file is remembered, and leads to the same file.
+    let opened = dashboard.get(&open).await.expect(303);
+    assert_eq!(opened.header("location").split('?').next(), url.split('?').next());
 
     // Only the ticket of the application that created the candidate sets the resume, even after another application.
     let form = form("Grace", "grace@example.com");
@@ -690,7 +698,7 @@ async fn a_file_can_be_uploaded_while_the_posting_is_visible() {
     Browser::new(&api).follow(&two).await.expect(410);
     assert_eq!(
         kinds(&find(&api, "ada@example.com").await),
-        ["updated", "applied", "consent_changed", "created"]
+        ["updated", "file_added", "applied", "consent_changed", "created"]
     );
     assert_eq!(Form::of_location(&two).0, format!("{}/apply", job.path));
 }
@@ -715,9 +723,9 @@ async fn the_application_form_takes_the_resume() {
     let confirmation = Browser::new(&api).follow(&applied).await.expect(200);
     assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "file_added", "applied", "consent_changed", "created"]);
     assert_eq!(candidate.string("/touchpoints/0/actor/type"), "career_page");
-    let submitted = submission(&api, &candidate, 1).await;
+    let submitted = submission(&api, &candidate, 2).await;
     assert_eq!(submitted.string("/resume_url"), "https://example.com/cv");
     let file = download(candidate.string("/resume_url")).await.expect(200);
     assert_eq!((file.text.as_bytes(), file.header("content-type")), (PDF, "application/octet-stream"));
@@ -730,7 +738,19 @@ async fn the_application_form_takes_the_resume() {
     // The file of somebody who applies again, or of another person with this address, does not replace the resume.
     apply_with(&api, &job, &ada, b"Another resume").await.expect(303);
     let again = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&again), ["updated", "reapplied", "updated", "applied", "consent_changed", "created"]);
+    assert_eq!(
+        kinds(&again),
+        [
+            "updated",
+            "file_added",
+            "reapplied",
+            "updated",
+            "file_added",
+            "applied",
+            "consent_changed",
+            "created"
+        ]
+    );
     assert_eq!(again.string("/resume_url"), candidate.string("/resume_url"));
     let other = again.string("/touchpoints/0/detail/resume_url");
     assert_eq!(download(other).await.expect(200).text, "Another resume");
@@ -754,7 +774,7 @@ async fn a_file_of_a_known_candidate_makes_the_same_calls() {
     assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
     // The career site, the posting's slug, the posting with its role, the four limits, the candidate by e-mail address, the
     // application, the candidate, and the file.
-    assert_eq!(seen[0].0.len(), 12, "{:?}", seen[0].0);
+    assert_eq!(seen[0].0.len(), 13, "{:?}", seen[0].0);
 }
 
 #[tokio::test]
@@ -802,7 +822,7 @@ async fn an_interrupted_application_with_a_file_can_be_repeated() {
         let candidate = find(&api, &format!("ada{successful_calls}@example.com")).await;
         assert_eq!(
             kinds(&candidate),
-            ["updated", "applied", "consent_changed", "created"],
+            ["updated", "file_added", "applied", "consent_changed", "created"],
             "{successful_calls}"
         );
         assert_eq!(download(candidate.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);

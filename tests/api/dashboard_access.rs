@@ -85,6 +85,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) other_role: String,
     /// A note about the candidate.
     pub(crate) note: u64,
+    /// A file of the candidate.
+    file: u64,
     /// The candidate's application, to which a form has offered details.
     application: String,
     /// A scheduled voice screen of another candidate.
@@ -157,6 +159,9 @@ impl DashboardFixtures {
         let note = json!({ "text": "Stock note" });
         let notes = format!("/api/v1/candidates/{candidate}/notes");
         let note = api.post(&notes, note).await.expect(201).number("/id");
+        let file = json!({ "name": "Stock file", "kind": "other", "content": "SGVsbG8=" });
+        let files = format!("/api/v1/candidates/{candidate}/files");
+        let file = api.post(&files, file).await.expect(201).number("/id");
         let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
         let application = detail.number("/applications/0/id");
         let [id, applied, form] = [candidate, application, 4_716].map(|id| Id::new(id).unwrap());
@@ -180,6 +185,7 @@ impl DashboardFixtures {
             posting,
             other_role: other_role.to_string(),
             note,
+            file,
             application: application.to_string(),
             screen,
             board_move: format!("{candidate}.applied.interview"),
@@ -208,6 +214,7 @@ impl DashboardFixtures {
     pub(crate) fn path(&self, route: PageRoute) -> String {
         let path = route.path().replace("{id}", &self.id(route).to_string());
         let path = path.replace("{delivery_id}", &self.delivery.to_string());
+        let path = path.replace("{file_id}", &self.file.to_string());
         path.replace("{note_id}", &self.note.to_string()).replace("{call}", CALL)
     }
 
@@ -249,6 +256,7 @@ impl DashboardFixtures {
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
+            "/dashboard/candidates/{id}/files" => vec![("name", "New file"), ("content", "SGVsbG8=")],
             "/dashboard/candidates/{id}/offer" => {
                 vec![("action", "accept"), ("application_id", &self.application)]
             }
@@ -526,6 +534,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
             let request = async |id: &str| {
                 let path = route.path().replace("{id}", id).replace("{note_id}", &fixtures.note.to_string());
                 let path = path.replace("{delivery_id}", &fixtures.delivery.to_string());
+                let path = path.replace("{file_id}", &fixtures.file.to_string());
                 api.dynamodb.take_calls();
                 let response = if route.is_post() {
                     browser.post(&path, &fixtures.fields(route)).await
@@ -537,6 +546,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 let is_read = [
                     "GET /dashboard/candidates/{id}",
                     "GET /dashboard/candidates/{id}/edit",
+                    "GET /dashboard/candidates/{id}/files/{file_id}",
                     "POST /dashboard/candidates/{id}/export",
                     "GET /dashboard/screens/{id}",
                 ]
@@ -557,7 +567,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 50 } else { 55 });
+        assert_eq!(count, if demo == ACME { 55 } else { 60 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");
@@ -648,8 +658,12 @@ async fn every_page_and_error_has_the_security_headers() {
                     "POST /dashboard/webhooks/{id}/rotate",
                 ]
                 .contains(&route.key);
-            let takes_file =
-                ["/dashboard/candidates/new", "/dashboard/candidates/{id}/edit"].contains(&route.path());
+            let takes_file = [
+                "/dashboard/candidates/new",
+                "/dashboard/candidates/{id}/edit",
+                "/dashboard/candidates/{id}/files",
+            ]
+            .contains(&route.path());
             let runs_script =
                 has_script && response.status == 200 || takes_file && [200, 422].contains(&response.status);
             if route.path().ends_with("/export") && response.status == 200 {

@@ -235,7 +235,11 @@ async fn the_file_of_an_accepted_form_is_checked() {
     let jo = member(&api).await;
     let bucket = api.environment.providers.resumes().unwrap();
     for (email, sentence, history) in [
-        ("good@example.com", "Added.<", &["updated", "applied", "consent_changed", "created"][..]),
+        (
+            "good@example.com",
+            "Added.<",
+            &["updated", "file_added", "applied", "consent_changed", "created"][..],
+        ),
         (
             "bad@example.com",
             "Added. The resume was dropped: This is a web page.",
@@ -244,7 +248,7 @@ async fn the_file_of_an_accepted_form_is_checked() {
         (
             "known@example.com",
             "same e-mail address.<",
-            &["updated", "applied", "applied", "consent_changed", "created"],
+            &["updated", "file_added", "applied", "applied", "consent_changed", "created"],
         ),
     ] {
         let id = id_of(&api, email).await;

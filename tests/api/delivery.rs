@@ -28,6 +28,10 @@ async fn a_client_that_has_the_current_version_gets_304() {
             assert_ne!(get(&tag).await.expect(200).header("etag"), tag, "each request changes the usage");
             continue;
         }
+        if pattern.ends_with("/files/{file_id}") {
+            assert_eq!(get(&tag).await.expect(200).header("etag"), tag, "the link to the file expires");
+            continue;
+        }
         count += 1;
         for known in [&tag, &format!("W/{tag}"), &format!("\"a\", W/\"b\" ,{tag}"), "*"] {
             let response = get(known).await.expect(304);

@@ -175,7 +175,7 @@ async fn tokens_that_a_suspended_organizations_application_gets_give_no_access()
     }
 }
 
-const TASKS: [TaskKind; 8] = [
+const TASKS: [TaskKind; 9] = [
     TaskKind::Call,
     TaskKind::Role,
     TaskKind::Cancellation,
@@ -183,6 +183,7 @@ const TASKS: [TaskKind; 8] = [
     TaskKind::Erasure,
     TaskKind::Retention,
     TaskKind::Closing,
+    TaskKind::Files,
     TaskKind::KeyEnd,
 ];
 
@@ -191,12 +192,13 @@ const fn works_during_suspension(kind: TaskKind) -> bool {
     match kind {
         // Nobody is called, and nobody is erased before an owner can look at the rule again.
         TaskKind::Call | TaskKind::Retention => false,
-        // A person's right, a date and the end of a key do not depend on the organization.
+        // A person's right, a date, and the end of a key or a ticket do not depend on the organization.
         TaskKind::Role
         | TaskKind::Cancellation
         | TaskKind::Suspension
         | TaskKind::Erasure
         | TaskKind::Closing
+        | TaskKind::Files
         | TaskKind::KeyEnd => true,
     }
 }
@@ -244,9 +246,11 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     client.post(&format!("candidates/{erased}/erase"), json!({})).await.expect(202);
     let ending = json!({ "role": { "title": "Cook", "closes_on": "2026-12-25" } });
     let ending = client.post("quick_post", ending).await.expect(201).number("/job_posting/id");
+    let files = format!("candidates/{}/files", due.candidate);
+    client.post(&files, json!({ "name": "cv.pdf", "size": 5 })).await.expect(201);
     suspend(&api, true).await;
     let expected =
-        ["call", "cancellation", "closing", "erasure", "key_end", "retention", "role", "suspension"];
+        ["call", "cancellation", "closing", "erasure", "files", "key_end", "retention", "role", "suspension"];
     assert_eq!(stored_tasks(&api).await, expected, "tasks of every kind wait");
     for time in ["2026-12-25T09:31:00.000Z", "2026-12-26T09:31:00.000Z"] {
         api.clock.set(time);
@@ -270,6 +274,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
                 let events = client.get("events?type=posting.unpublished").await.expect(200);
                 events.number("/data/0/subject/id") == ending
             }
+            TaskKind::Files => client.get(&files).await.string("/data/0/status") == "refused",
             TaskKind::KeyEnd => {
                 let used = async |key: &str| {
                     api.request(Method::GET, "/api/v1/roles").bearer(key).send().await.status

@@ -74,7 +74,7 @@ const TEXTS: &[(&str, Texts)] = &[
     ("touchpoints", Held),
     ("consent", Held),
     ("application_answers", Held),
-    ("submitted_file", Never("the file has a made-up name, and its content is in the bucket")),
+    ("file", Held),
     ("submission", Held),
     ("candidate_screen", Held),
     ("note", Held),
@@ -255,7 +255,7 @@ async fn post(api: &TestApi, path: &str, body: Value) -> Response {
 
 /// A receiver that refuses all events, those about a person with a text about her.
 async fn receiver() -> FakeServer {
-    let about_people = ["candidate.", "application.", "note.", "screen."];
+    let about_people = ["candidate.", "application.", "file.", "note.", "screen."];
     FakeServer::start(move |request| {
         let event = request.json();
         let is_about_her = about_people.iter().any(|noun| event["type"].as_str().unwrap().starts_with(noun));
@@ -310,6 +310,14 @@ async fn create(api: &TestApi, [first, second]: [&Job; 2]) -> u64 {
     simulated_callback(api, screen, talk).await;
     let review = json!({ "decision": "overruled", "note": format!("{MARKER} was nervous.") });
     post(api, &format!("/api/v1/voice_screens/{screen}/review"), review).await.expect(200);
+    for name in ["kept", "deleted"] {
+        let name = format!("{MARKER} {name}.pdf");
+        let file = json!({ "name": name, "kind": "other", "content": STANDARD_NO_PAD.encode(pdf()) });
+        let file = api.post(&format!("{at}/files"), file).await.expect(201);
+        if name.contains("deleted") {
+            api.delete(&format!("{at}/files/{}", file.number("/id"))).await.expect(200);
+        }
+    }
     let later = json!({ "role_id": second.role, "scheduled_at": "2026-11-30T09:00:00Z" });
     api.post(&invite, later).await.expect(201);
     let reason = json!({ "role_id": first.role, "reason": MARKER, "notes": format!("{MARKER} was late.") });

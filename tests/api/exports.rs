@@ -13,7 +13,7 @@ use crate::careers_applications::{Job, form};
 use crate::careers_resumes::{PDF, attach};
 
 /// The attributes that contain no data about the person: keys, and the addresses of this service.
-const INTERNAL: [&str; 5] = ["pk", "sk", "filter", "status_filter", "base_url"];
+const INTERNAL: [&str; 6] = ["pk", "sk", "filter", "status_filter", "base_url", "origin"];
 
 /// Collects every string of a stored value.
 fn stored_strings(value: &AttributeValue, found: &mut Vec<String>) {

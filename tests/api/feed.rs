@@ -65,12 +65,13 @@ async fn changes_are_events_with_ids_and_words() {
         "candidate.stage_changed",
         "application.stage_changed",
         "note.created",
+        "file.created",
     ];
     assert_eq!(types(&all), first);
     let seqs: Vec<_> = all.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
-    assert_eq!(seqs, (1..=8).collect::<Vec<_>>());
+    assert_eq!(seqs, (1..=9).collect::<Vec<_>>());
     let ids: BTreeSet<_> = all.iter().map(|event| event["id"].as_u64().unwrap()).collect();
-    assert_eq!(ids.len(), 8);
+    assert_eq!(ids.len(), 9);
     let [key] = [&all[0]["actor"]["id"]];
     assert_eq!(
         all[6],

@@ -73,6 +73,8 @@ mod exports;
 mod fake_x;
 mod faults;
 mod feed;
+mod file_questions;
+mod files;
 mod finding;
 mod finding_cost;
 mod further_applications;

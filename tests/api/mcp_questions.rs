@@ -211,9 +211,11 @@ async fn the_audit_log_says_who_decided_about_whom() {
     let ben = add_member(&api, ACME, "Ben", MemberRole::Member).await;
     let browser = Browser::with_session(&api, ACME, &ben).await;
     decide(&browser, link(&first), "refuse").await;
+    api.clock.set("2026-11-20T09:31:00Z");
     let second = assistant.refused("move_candidate", reject.clone()).await;
     decide(&browser, link(&second), "confirm").await;
     assistant.call("move_candidate", reject).await;
+    api.clock.set("2026-11-20T09:32:00Z");
     let close = json!({ "role_id": of.role, "action": "close" });
     assistant.done("set_role_status", close).await;
     let seen: Vec<_> = decisions(&api)

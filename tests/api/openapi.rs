@@ -148,10 +148,39 @@ impl Session {
         self.api.run_tasks().await;
     }
 
-    /// Deletes a candidate's note.
+    /// Adds a file to another candidate, and does everything with it.
+    async fn manage_files(&mut self) {
+        let dorothy = json!({ "name": "Dorothy Vaughan", "email": "dorothy@example.com" });
+        let dorothy = self.api.post("/api/v1/candidates", dorothy).await.expect(201).number("/id");
+        let letter = json!({
+            "name": "Cover letter.txt",
+            "kind": "cover_letter",
+            "content": "RGVhciBBY21lLCBJIHByb2dyYW0gaW4gRk9SVFJBTi4=",
+        });
+        let file = self.send("POST /api/v1/candidates/{id}/files", dorothy, letter).await;
+        self.send("GET /api/v1/candidates/{id}/files", dorothy, Value::Null).await;
+        let path = format!("/api/v1/candidates/{dorothy}/files/{file}");
+        self.send_to("GET /api/v1/candidates/{id}/files/{file_id}", &path, Value::Null).await;
+        let complete = "POST /api/v1/candidates/{id}/files/{file_id}/complete";
+        self.send_to(complete, &format!("{path}/complete"), Value::Null).await;
+        self.send_to("DELETE /api/v1/candidates/{id}/files/{file_id}", &path, Value::Null).await;
+        for (_, response) in self.successes.values_mut() {
+            for pointer in ["/url", "/data/0/url"] {
+                if let Some(url) = response.body.pointer_mut(pointer)
+                    && url.as_str().is_some_and(|url| url.starts_with("http://127.0.0.1"))
+                {
+                    *url =
+                        json!("https://rolecall-resumes.s3.eu-central-1.amazonaws.com/resumes/1/live/x.txt");
+                }
+            }
+        }
+    }
+
+    /// Deletes a candidate's note. Then manages files of another one.
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
         self.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, Value::Null).await;
+        self.manage_files().await;
     }
 
     /// The candidate applies again on the career page. Reads the submitted form.

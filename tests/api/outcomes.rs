@@ -215,7 +215,8 @@ fn a_request_with_a_credential_makes_one_call_to_the_gate_before_all_others() {
 const PEOPLE: [&str; 5] = ["*#APPLICATION", "*#CANDIDATE", "*#ROLE_APPLICATION", "*#SCREEN", "*#SUSPECT"];
 
 /// Forms that name the person whom a member has just read.
-const FORMS: [&str; 6] = ["applications", "consents", "erase", "invite", "legal-hold", "move"];
+const FORMS: [&str; 8] =
+    ["applications", "consents", "erase", "files", "files/{file_id}/delete", "invite", "legal-hold", "move"];
 
 /// An assistant's question shows whom it is about, if it is about somebody.
 const QUESTION: &str = "GET /dashboard/confirmations/{call}";
@@ -267,6 +268,9 @@ const FOLLOWED: [&str; 14] = [
     "*#WEBHOOK",
 ];
 
+/// The sample event asks for a ticket, and a file that is awaited is not there yet.
+const SILENT: &str = "POST /api/v1/candidates/{id}/files";
+
 #[test]
 fn every_change_that_programs_follow_makes_an_event() {
     let outcomes = outcomes();
@@ -276,7 +280,7 @@ fn every_change_that_programs_follow_makes_an_event() {
         let (mut number, mut silent) = (0, Vec::new());
         for outcome in changing {
             number += 1;
-            silent.extend(outcome.events.is_empty().then_some(&outcome.route));
+            silent.extend((outcome.events.is_empty() && outcome.route != SILENT).then_some(&outcome.route));
         }
         assert!(number > 0 && silent.is_empty(), "{kind}: {number} change it, without an event: {silent:?}");
     }

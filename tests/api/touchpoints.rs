@@ -31,7 +31,7 @@ async fn a_detail_contains_the_whole_history_or_its_newest_part() {
     let path = candidate_with_history(&api, 110).await;
     let whole = api.get(&path).await.expect(200);
     let all = ids(&whole.body["touchpoints"]);
-    assert_eq!(all.len(), 115);
+    assert_eq!(all.len(), 116);
     for count in [0, 1, 2, 25, 100] {
         let part = api.get(&format!("{path}?touchpoints={count}")).await.expect(200);
         assert_eq!(ids(&part.body["touchpoints"]), all[..count]);
@@ -66,12 +66,12 @@ async fn a_detail_reads_only_what_it_contains() {
     let api = TestApi::new().await;
     let path = candidate_with_history(&api, 30).await;
     for (query, calls, items) in [
-        // The first five touchpoints have three items: two of them were written with others.
-        ("", 3, 1 + 1 + 33),
+        // The first six touchpoints have four items: two of them were written with others.
+        ("", 3, 1 + 1 + 34),
         ("?touchpoints=0", 3, 1 + 1),
         ("?touchpoints=1", 4, 1 + 1 + 1),
         ("?touchpoints=20", 4, 1 + 1 + 20),
-        ("?touchpoints=100", 4, 1 + 1 + 33),
+        ("?touchpoints=100", 4, 1 + 1 + 34),
     ] {
         api.dynamodb.take_calls();
         api.get(&format!("{path}{query}")).await.expect(200);
@@ -88,7 +88,7 @@ async fn the_list_of_touchpoints_contains_the_whole_history() {
     let all = api.get(&path).await.expect(200).body["touchpoints"].clone();
     let mut listed = Vec::new();
     let mut query = "?limit=10".to_owned();
-    for (expected, items_read) in [(10, 10), (10, 10), (10, 10), (5, 3)] {
+    for (expected, items_read) in [(10, 10), (10, 10), (10, 10), (6, 4)] {
         api.dynamodb.take_calls();
         let page = api.get(&format!("{path}/touchpoints{query}")).await.expect(200);
         let items = page.body["data"].as_array().unwrap().clone();
@@ -135,8 +135,8 @@ async fn pages_of_every_size_contain_the_whole_history() {
     rename(&api, &path, "Last").await.expect(200);
     let all = api.get(&path).await.expect(200).body["touchpoints"].clone();
     let all = all.as_array().unwrap();
-    assert_eq!(all.len(), 15);
-    for limit in 1..=16 {
+    assert_eq!(all.len(), 16);
+    for limit in 1..=17 {
         let (mut listed, mut query) = (Vec::new(), format!("?limit={limit}"));
         loop {
             let page = api.get(&format!("{path}/touchpoints{query}")).await.expect(200);
@@ -148,7 +148,7 @@ async fn pages_of_every_size_contain_the_whole_history() {
         }
         assert_eq!(&listed, all, "{limit}");
         let newest = api.get(&format!("{path}?touchpoints={limit}")).await.expect(200);
-        assert_eq!(newest.body["touchpoints"].as_array().unwrap()[..], all[..limit.min(15)], "{limit}");
+        assert_eq!(newest.body["touchpoints"].as_array().unwrap()[..], all[..limit.min(16)], "{limit}");
     }
 }
 

@@ -31,6 +31,8 @@ const MOST: &[(&str, usize)] = &[
     ("GET /api/v1/organization", 2),
     // Each part of an export leads to the next one.
     ("GET /api/v1/candidates/{id}/export", 5),
+    // A trace leads to the content before the bucket has it.
+    ("POST /api/v1/candidates/{id}/files", 3),
     // What the change is about leads to something else that it depends on.
     ("POST /api/v1/voice_screens/{id}/cancel", 3),
     ("POST /api/v1/voice_screens/{id}/review", 3),

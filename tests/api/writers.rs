@@ -30,6 +30,9 @@ struct Change {
     body: Value,
 }
 
+/// The text `Hello`, as the content of a file.
+const FILE: &str = "SGVsbG8=";
+
 impl<'a> Scene<'a> {
     async fn new(api: &'a TestApi) -> Self {
         let role = async || {
@@ -69,6 +72,7 @@ impl<'a> Scene<'a> {
             "POST /api/v1/candidates" => self.person(),
             "PATCH /api/v1/candidates/{id}" => json!({ "source": "agency" }),
             "POST /api/v1/candidates/{id}/notes" => json!({ "text": MARK }),
+            "POST /api/v1/candidates/{id}/files" => json!({ "name": MARK, "content": FILE }),
             "POST /api/v1/candidates/{id}/consents" => json!({
                 "purpose": "recording", "granted": false, "obtained_at": "2026-11-20T09:00:00Z", "wording": MARK,
             }),
@@ -83,6 +87,8 @@ impl<'a> Scene<'a> {
             "PUT /api/v1/candidates/{id}/legal_hold" => json!({ "reason": "A lawsuit is pending." }),
             "POST /api/v1/voice_screens/{id}/review" => json!({ "decision": "confirmed" }),
             "DELETE /api/v1/candidates/{id}/notes/{note_id}"
+            | "DELETE /api/v1/candidates/{id}/files/{file_id}"
+            | "POST /api/v1/candidates/{id}/files/{file_id}/complete"
             | "POST /api/v1/candidates/{id}/unreject"
             | "POST /api/v1/candidates/{id}/unhire"
             | "POST /api/v1/candidates/{id}/erase"
@@ -94,6 +100,9 @@ impl<'a> Scene<'a> {
             "unreject" => Some((Method::POST, "reject", json!({ "reason": MARK }))),
             "unhire" => Some((Method::POST, "hire", json!({ "start_date": "2031-05-06" }))),
             "legal_hold" => Some((Method::PUT, "legal_hold", json!({ "reason": MARK }))),
+            "{file_id}" | "complete" => {
+                Some((Method::POST, "files", json!({ "name": MARK, "content": FILE })))
+            }
             "{note_id}" => Some((Method::POST, "notes", json!({ "text": MARK }))),
             "cancel" => {
                 let later = json!({ "role_id": role, "scheduled_at": "2026-12-01T09:00:00Z" });
@@ -112,7 +121,10 @@ impl<'a> Scene<'a> {
         let (_, path) = route.split_once(' ').unwrap();
         let made = made.body["id"].to_string();
         let id = if path.starts_with(CANDIDATES) { id.to_string() } else { made.clone() };
-        Change { path: path.replace("{id}", &id).replace("{note_id}", &made), body }
+        Change {
+            path: path.replace("{id}", &id).replace("{note_id}", &made).replace("{file_id}", &made),
+            body,
+        }
     }
 }
 
@@ -128,7 +140,7 @@ fn routes() -> Vec<(&'static str, Scopes)> {
         .collect()
 }
 
-async fn key_with(api: &TestApi, scopes: impl Into<Scopes>) -> Credential {
+pub(crate) async fn key_with(api: &TestApi, scopes: impl Into<Scopes>) -> Credential {
     let scopes = scopes.into();
     let number = 500 + scopes.iter().fold(0, |number, scope| number | 1 << scope as u64);
     let acme = tenant(ACME, Mode::Live);

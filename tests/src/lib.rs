@@ -119,6 +119,8 @@ pub struct TestApi {
     pub clock: TestClock,
     /// The interceptor of calls to DynamoDB.
     pub dynamodb: DynamoDbInterceptor,
+    /// The bucket.
+    pub files: Arc<LocalBucket>,
     /// The monitor that compares requests and responses with the OpenAPI document.
     pub contract_monitor: ContractMonitor,
     _table: Table,
@@ -263,12 +265,22 @@ impl TestApi {
         }
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);
-        let files = Host::Bucket(Arc::new(LocalBucket::in_memory(BUCKET)), clock.as_clock());
-        tokio::spawn(server::serve(bucket, files, until(stopped.clone())));
+        let files = Arc::new(LocalBucket::in_memory(BUCKET));
+        let host = Host::Bucket(files.clone(), clock.as_clock());
+        tokio::spawn(server::serve(bucket, host, until(stopped.clone())));
         let loopback = "127.0.0.1".parse().expect("a host");
         tokio::spawn(server::serve(callbacks, Host::Gateway(gateway.clone(), loopback), until(stopped)));
         dynamodb.clear_calls();
-        Self { gateway, environment, clock, dynamodb, contract_monitor, _table: table, _shutdown: shutdown }
+        Self {
+            gateway,
+            environment,
+            clock,
+            dynamodb,
+            files,
+            contract_monitor,
+            _table: table,
+            _shutdown: shutdown,
+        }
     }
 
     /// Restarts the functions with the current environment.
@@ -470,6 +482,8 @@ pub struct Fixtures {
     pub screen: u64,
     /// A note about the candidate.
     pub note: u64,
+    /// A file of the candidate.
+    pub file: u64,
     /// A form that the candidate submitted.
     pub submission: u64,
     /// A webhook endpoint.
@@ -496,13 +510,28 @@ impl Fixtures {
         let (webhook_endpoint, delivery) = (9_000_000_000_001, 9_000_000_000_002);
         create_webhook_endpoint(api, webhook_endpoint, delivery).await;
         let submission = create_submission(api, candidate, application, role).await;
-        Self { role, posting, candidate, application, screen, note, submission, webhook_endpoint, delivery }
+        let file = json!({ "name": "x", "kind": "other", "content": "SGVsbG8=" });
+        let files = format!("/api/v1/candidates/{candidate}/files");
+        let file = api.post(&files, file).await.expect(201).number("/id");
+        Self {
+            role,
+            posting,
+            candidate,
+            application,
+            screen,
+            note,
+            file,
+            submission,
+            webhook_endpoint,
+            delivery,
+        }
     }
 
     /// Returns the path of a route with the ids of these resources.
     pub fn path(&self, path: &str) -> String {
         let with_id = path.replace("{id}", &self.id(path).to_string());
         let with_id = with_id.replace("{note_id}", &self.note.to_string());
+        let with_id = with_id.replace("{file_id}", &self.file.to_string());
         let with_id = with_id.replace("{submission_id}", &self.submission.to_string());
         with_id.replace("{delivery_id}", &self.delivery.to_string())
     }

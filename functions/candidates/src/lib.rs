@@ -1,7 +1,7 @@
 //! Candidates: people and their progress through the hiring pipeline.
 
 use shared::handlers::{
-    candidate_detail, candidate_list, candidates, consents, erasure, export, moves, notes, screens,
+    candidate_detail, candidate_list, candidates, consents, erasure, export, files, moves, notes, screens,
     submissions,
 };
 use shared::http::Row;
@@ -26,6 +26,17 @@ pub fn routes<R: Row>() -> Vec<R> {
             .reading(AuditAction::NotesListed),
         R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
         R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
+        R::new("GET /api/v1/candidates/{id}/files", Scope::CandidatesRead, files::list_files)
+            .reading(AuditAction::FilesListed),
+        R::new("POST /api/v1/candidates/{id}/files", Scope::CandidatesWrite, files::create_file),
+        R::new("GET /api/v1/candidates/{id}/files/{file_id}", Scope::CandidatesRead, files::show_file)
+            .reading(AuditAction::FileRead),
+        R::new("DELETE /api/v1/candidates/{id}/files/{file_id}", Scope::CandidatesWrite, files::delete_file),
+        R::new(
+            "POST /api/v1/candidates/{id}/files/{file_id}/complete",
+            Scope::CandidatesWrite,
+            files::complete_file,
+        ),
         R::new(
             "GET /api/v1/candidates/{id}/submissions/{submission_id}",
             Scope::CandidatesRead,

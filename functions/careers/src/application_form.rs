@@ -6,7 +6,7 @@ use shared::model::{
     Answer, ApplicationForm, ConsentPurpose, ConsentWording, Country, Email, Name, Notes,
     OrganizationSettings, Phone, Questions, SubmittedConsent, TypedPhone, WebAddress, non_blank,
 };
-use shared::services::resumes::FileError;
+use shared::services::files::FileError;
 
 use crate::pages::{ConsentBox, FILE_TOO_LARGE};
 use crate::question_fields::{self, Mistake};

@@ -5,7 +5,7 @@
 
 use shared::http::page::{Problem, Sources};
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext, SubmittedForm};
-use shared::model::{ApplicationForm, CandidateRecord, SuspectSign};
+use shared::model::{ApplicationForm, CandidateRecord, FileName, SuspectSign};
 use shared::services::applying::{ApplyError, apply_with_form, hide_known};
 use shared::store::{CommitError, Transaction, Upload};
 
@@ -76,7 +76,11 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         (true, true) => {}
     }
     let file = match chosen(context, &job, file.ok().flatten(), earlier.as_ref(), &inspection).await {
-        Ok(file) => file,
+        Ok(file) => {
+            let earlier_name = earlier.as_ref().map(|kept| kept.name().to_owned());
+            let name = file_name.or(earlier_name).as_deref().and_then(FileName::cut);
+            file.map(|file| (file, name))
+        }
         Err(problem) => {
             inspection.uncount().await?;
             return Ok(job.page(context, &form, None, &problem.into())?.with_status(422));
@@ -145,7 +149,7 @@ async fn store(
     job: &PostedJob,
     existing: Option<CandidateRecord>,
     form: ApplicationForm,
-    file: Option<FormFile>,
+    file: Option<(FormFile, Option<FileName>)>,
     inspection: Inspection<'_>,
     ticket: &UploadTicket,
 ) -> Result<Kept, Error> {
@@ -154,9 +158,10 @@ async fn store(
         if let Err(Error::Commit(CommitError::Stale)) = submitted {
             inspection.uncount().await?;
         }
-        let (upload, Some(file)) = (submitted?, file) else { return Ok(Kept::Form) };
-        return Ok(Kept::FormWithFile { is_saved: attach(context, job, ticket, upload, file).await });
+        let (upload, Some((file, name))) = (submitted?, file) else { return Ok(Kept::Form) };
+        return Ok(Kept::FormWithFile { is_saved: attach(context, job, ticket, upload, file, name).await });
     }
+    let file = file.map(|(file, _)| file);
     suspects::keep(context, job, ticket, form, file, &inspection).await
 }
 
@@ -168,11 +173,12 @@ async fn attach(
     ticket: &UploadTicket,
     upload: Upload,
     file: FormFile,
+    name: Option<FileName>,
 ) -> bool {
     let (FormFile::Checked(file), Some(bucket)) = (file, context.providers().await.resumes()) else {
         return false;
     };
-    match resumes::attach_sent(context, job, ticket, bucket, upload, &file).await {
+    match resumes::attach_sent(context, job, ticket, bucket, upload, &file, name).await {
         Ok(()) => true,
         Err(ResumeError::Rejected(_)) => false,
         Err(ResumeError::Failed(error)) => {
@@ -221,7 +227,7 @@ async fn submit(
     }
     hide_known(&mut transaction, upload.candidate_id, &job.role, form, &author(context))?;
     if context.stores_files() {
-        let key = ticket.upload_key(job);
+        let key = ticket.upload_key(job, None);
         transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;
     }
     match context.store().commit(transaction).await {

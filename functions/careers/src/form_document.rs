@@ -4,7 +4,8 @@ use serde::Serialize;
 use shared::handlers::responses::question::Question;
 use shared::http::{Error, Output, PublicRequest, Reply};
 use shared::model::{Answer, ConsentPurpose, Email, Name, Notes, QuestionKind, TypedPhone, WebAddress};
-use shared::services::resumes::{ENDINGS, MAX_FILE};
+use shared::providers::bucket::MAX_UPLOAD;
+use shared::services::files::{ENDINGS, MAX_FILE};
 use shared::store::StoreError;
 use utoipa::ToSchema;
 
@@ -64,12 +65,29 @@ pub(crate) struct FormField {
 pub(crate) struct FormQuestion {
     #[serde(flatten)]
     question: Question,
+    /// When the question is asked: `in_form`, or `after_form` for a `file`. The page that follows an accepted form has a form for
+    /// each file, which is sent to its own URL with the fields that it contains.
+    asked: Asked,
     /// The name of the question's field in the form; `null` for a `file`, which the form does not take. The value of `yes_no` is
     /// `yes` or `no`, that of a choice an option, once for each option that is chosen, and that of `date` a date such as
     /// `2026-11-20`.
     field: Option<String>,
     /// The maximum number of characters of an answer that is typed.
     max_length: Option<usize>,
+    /// The maximum number of bytes of a file; `null` for other kinds.
+    max_size: Option<usize>,
+    /// The endings of the names of files that are accepted; empty for other kinds.
+    accepts: Vec<&'static str>,
+}
+
+/// When a question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Asked {
+    /// In the form.
+    InForm,
+    /// On the page that follows it.
+    AfterForm,
 }
 
 /// A consent that an application form asks for.
@@ -114,11 +132,8 @@ pub(crate) async fn show_form(request: PublicRequest) -> Result<Reply<FormOutput
             .questions
             .list()
             .iter()
-            .map(|question| FormQuestion {
-                field: (question.content.kind() != QuestionKind::File).then(|| field_name(question)),
-                max_length: question.content.kind().max_length(),
-                question: question.into(),
-            })
+            .filter(|question| context.stores_files() || question.content.kind() != QuestionKind::File)
+            .map(form_question)
             .collect(),
         max_answers_length: Answer::MAX_LENGTH,
         consents: CONSENTS
@@ -135,6 +150,19 @@ pub(crate) async fn show_form(request: PublicRequest) -> Result<Reply<FormOutput
         .map_err(|error| Error::from(StoreError::Internal(format!("cannot serialize a form: {error}"))))?;
     let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
     Ok(reply.cached())
+}
+
+fn form_question(question: &shared::model::Question) -> FormQuestion {
+    let kind = question.content.kind();
+    let is_file = kind == QuestionKind::File;
+    FormQuestion {
+        question: question.into(),
+        asked: if is_file { Asked::AfterForm } else { Asked::InForm },
+        field: (!is_file).then(|| field_name(question)),
+        max_length: kind.max_length(),
+        max_size: is_file.then_some(MAX_UPLOAD),
+        accepts: if is_file { ENDINGS.split(',').collect() } else { Vec::new() },
+    }
 }
 
 /// The fields that every form has, with or without one for a file.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use shared::clock::Timestamp;
 use shared::providers::bucket::{Bucket, BucketError};
-use shared::services::resumes::{CheckedFile, FileError, within_limit};
+use shared::services::files::{CheckedFile, FileError, within_limit};
 
 /// The media type of files that nobody has looked at.
 pub(crate) const UNCHECKED: &str = "application/octet-stream";

@@ -7,7 +7,7 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{
     CandidateRecord, Country, Day, Email, EmploymentType, Mode, Opening, OrganizationSettings, Posting,
-    PublicContent, RemotePolicy, Role, RoleContent, Slug, Source, Text, Visibility,
+    PublicContent, Questions, RemotePolicy, Role, RoleContent, Slug, Source, Text, Visibility,
 };
 
 use crate::application_form::{Mistakes, SOURCE, consent_boxes};
@@ -19,7 +19,7 @@ use crate::pages::{ApplicationForm, Applications, GonePage, JobPage, KeptResume,
 use crate::question_fields;
 use crate::site::{Site, unknown_organization};
 use shared::descriptions;
-use shared::services::resumes::MAX_FILE;
+use shared::services::files::MAX_FILE;
 
 /// A posting that candidates can see.
 pub(crate) struct PostedJob {
@@ -227,6 +227,7 @@ impl<'j> ShownJob<'j> {
             resume_url: typed.get("resume_url"),
             note: typed.get("note"),
             questions: question_fields::fields(typed, self.posting.questions, &mistakes.answers),
+            later_files: if takes_file { required_files(self.posting.questions) } else { 0 },
             opened: typed.get(OPENED),
             source: self.settings.link_source(typed.get(SOURCE)).map(Source::as_str),
             consents: consent_boxes(typed),
@@ -234,6 +235,11 @@ impl<'j> ShownJob<'j> {
             problems: &mistakes.fields,
         }
     }
+}
+
+/// The number of files that the page after the form requires.
+fn required_files(questions: &Questions) -> usize {
+    questions.of_files().filter(|question| question.content.is_required()).count()
 }
 
 /// Shows a posting with the application form.

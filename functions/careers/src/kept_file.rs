@@ -7,7 +7,7 @@ use bytes::Bytes;
 use jiff::SignedDuration;
 use shared::http::{Error, Parameters, RequestContext};
 use shared::providers::bucket::{Bucket, BucketError};
-use shared::services::resumes::MAX_FILE;
+use shared::services::files::MAX_FILE;
 
 use crate::form_file::FormFile;
 use crate::job_page::PostedJob;
@@ -62,6 +62,11 @@ impl EarlierFile {
 }
 
 impl KeptFile {
+    /// The name that the form shows.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Keeps a file for an hour. Returns `None` if too many files are kept, or if the bucket does not take it.
     pub(crate) async fn keep(
         context: &RequestContext,
@@ -81,7 +86,7 @@ impl KeptFile {
             }
         }
         let ticket = UploadTicket::new(context, job, TicketKind::KeptFile);
-        let is_written = file.write(bucket, &ticket.upload_key(job), now).await;
+        let is_written = file.write(bucket, &ticket.upload_key(job, None), now).await;
         Ok(is_written.then(|| Self { ticket, name: shown(name), is_removed: false }))
     }
 
@@ -92,13 +97,13 @@ impl KeptFile {
         job: &PostedJob,
         bucket: &Bucket,
     ) -> Result<Option<Bytes>, BucketError> {
-        let found = bucket.read(&self.ticket.upload_key(job), MAX_FILE, context.now()).await?;
+        let found = bucket.read(&self.ticket.upload_key(job, None), MAX_FILE, context.now()).await?;
         Ok(found.map(|object| object.bytes))
     }
 
     /// Deletes the file, because the application has been received.
     pub(crate) async fn delete(&self, context: &RequestContext, job: &PostedJob, bucket: &Bucket) {
-        if let Err(error) = bucket.delete(&self.ticket.upload_key(job), context.now()).await {
+        if let Err(error) = bucket.delete(&self.ticket.upload_key(job, None), context.now()).await {
             tracing::warn!(trouble = %error, "a kept resume was not deleted");
         }
     }

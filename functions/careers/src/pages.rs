@@ -8,7 +8,7 @@ use askama::Template;
 use jiff::civil::Date;
 use shared::http::page::{Problem, problem_of};
 use shared::model::Email;
-use shared::services::resumes::ENDINGS;
+use shared::services::files::ENDINGS;
 
 /// The sentence for a file that is too large for the application form.
 pub(crate) const FILE_TOO_LARGE: &str =
@@ -221,6 +221,8 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) note: &'p str,
     /// The questions of the posting.
     pub(crate) questions: Vec<QuestionField<'p>>,
+    /// The number of files that the next page requires.
+    pub(crate) later_files: usize,
     /// The time of the page, signed.
     pub(crate) opened: &'p str,
     /// The source that the link to the page named, if the organization lists it.
@@ -316,7 +318,7 @@ pub(crate) struct ConsentBox {
     pub(crate) is_ticked: bool,
 }
 
-/// The confirmation of an application, with a form to upload a resume.
+/// The confirmation of an application, with forms to upload a resume and the files that questions ask for.
 #[derive(Template)]
 #[template(path = "received.html")]
 pub(crate) struct ConfirmationPage<'p> {
@@ -326,6 +328,10 @@ pub(crate) struct ConfirmationPage<'p> {
     pub(crate) title: &'p str,
     /// The path of the job's page.
     pub(crate) job_path: &'p str,
+    /// The questions that are answered with a file.
+    pub(crate) questions: Vec<FileQuestion<'p>>,
+    /// Something that is wrong with no form of the page, as a sentence.
+    pub(crate) notice: Option<&'p str>,
     /// The form to upload a resume.
     pub(crate) upload: Option<FileForm>,
     /// Whether a resume was attached.
@@ -334,6 +340,44 @@ pub(crate) struct ConfirmationPage<'p> {
     pub(crate) problem: Option<String>,
     /// The address for questions about the candidate's data.
     pub(crate) contact: Option<&'p Email>,
+}
+
+impl ConfirmationPage<'_> {
+    /// The number of files that are still required.
+    fn missing(&self) -> usize {
+        self.questions.iter().filter(|question| question.is_required && !question.is_received).count()
+    }
+}
+
+/// A question that is answered with a file.
+pub(crate) struct FileQuestion<'p> {
+    /// The identifier of its field: letters, digits and `_`.
+    pub(crate) field: String,
+    /// What is asked.
+    pub(crate) label: &'p str,
+    /// The explanation.
+    pub(crate) help: Option<&'p str>,
+    /// Whether it must be answered.
+    pub(crate) is_required: bool,
+    /// Whether the file was received.
+    pub(crate) is_received: bool,
+    /// The form to upload the file, until it was received.
+    pub(crate) upload: Option<FileForm>,
+    /// Why the uploaded file was rejected, as a sentence.
+    pub(crate) problem: Option<&'p str>,
+}
+
+impl FileQuestion<'_> {
+    /// The attributes that name the hints and the problem of the field.
+    fn described(&self) -> String {
+        let field = &self.field;
+        let help = if self.help.is_some() { format!("{field}-help ") } else { String::new() };
+        let (invalid, problem) = match self.problem {
+            Some(_) => (" aria-invalid=\"true\"", format!(" {field}-problem")),
+            None => ("", String::new()),
+        };
+        format!("{invalid} aria-describedby=\"{help}{field}-hint{problem}\"")
+    }
 }
 
 /// A form that uploads a file.

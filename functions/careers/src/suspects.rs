@@ -6,6 +6,7 @@ use futures_util::future::try_join_all;
 use jiff::SignedDuration;
 use shared::clock::{Timestamp, later};
 use shared::http::{Error, Parameters, RequestContext};
+use shared::id::Id;
 use shared::model::{ApplicationForm, ApplicationLimits, SuspectFile, SuspectForm, SuspectSign, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::store::{CommitError, Transaction};
@@ -288,7 +289,7 @@ pub(crate) async fn keep_uploaded(
     if !may_keep_file(context, tenant).await? {
         return Ok(());
     }
-    let (query, from) = (context.query(), ticket.upload_key(job));
+    let (query, from) = (context.query(), ticket.upload_key(job, None));
     let (etag, file) = (query.get("etag"), SuspectFile::new(tenant, &ticket.hash()));
     // The bucket has named the entity tag of the file that it has received.
     if !etag.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -306,6 +307,20 @@ pub(crate) async fn keep_uploaded(
         Err(CommitError::Stale) => Ok(()),
         result => Ok(result?),
     }
+}
+
+/// Drops the file that was uploaded with the ticket of a suspect form as the answer to a question: the bucket deletes it. The
+/// visitor sees what an applicant sees.
+pub(crate) async fn drop_answer(
+    context: &RequestContext,
+    job: &PostedJob,
+    ticket: &UploadTicket,
+    question: Id,
+    bucket: &Bucket,
+) -> Result<(), ResumeError> {
+    let key = ticket.upload_key(job, Some(question));
+    let found = bucket.list(&key, None, context.now()).await.map_err(|error| unavailable(&error))?;
+    if found.contains(&key) { Ok(()) } else { Err(ResumeError::missing()) }
 }
 
 async fn may_keep_file(context: &RequestContext, tenant: Tenant) -> Result<bool, Error> {

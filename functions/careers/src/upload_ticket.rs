@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 use shared::clock::Timestamp;
 use shared::http::RequestContext;
+use shared::id::Id;
 use shared::model::ResumeFile;
 
 use crate::job_page::PostedJob;
@@ -24,7 +25,8 @@ const RANDOM_LENGTH: usize = 24;
 /// What a ticket is good for. A ticket of one kind is no ticket of the other.
 #[derive(Clone, Copy)]
 pub(crate) enum TicketKind {
-    /// The upload of a resume after an application. The ticket does not reveal whether the application exists.
+    /// The upload of a resume and of answers to questions after an application. The ticket does not reveal whether the
+    /// application exists.
     Upload,
     /// A resume that was sent with a form that had mistakes.
     KeptFile,
@@ -39,7 +41,8 @@ impl TicketKind {
     }
 }
 
-/// Permission to use one file in the bucket. A ticket is random, signed, and valid for one posting and one hour.
+/// Permission to use one file in the bucket, and one for each question that is answered with a file. A ticket is random,
+/// signed, and valid for one posting and one hour.
 pub(crate) struct UploadTicket {
     random: String,
     expires_at: Timestamp,
@@ -78,15 +81,24 @@ impl UploadTicket {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.random))
     }
 
+    /// Returns the unguessable name under which the file is kept, or the file that answers this question.
+    pub(crate) fn kept_name(&self, question: Option<Id>) -> String {
+        named(&self.hash(), question)
+    }
+
     /// Returns the time at which the ticket expires.
     pub(crate) const fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// Returns the bucket key of the file.
-    pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
-        ResumeFile::incoming_key(&job.site.career.slug, &self.random)
+    /// Returns the bucket key that the file is uploaded to, or the file that answers this question.
+    pub(crate) fn upload_key(&self, job: &PostedJob, question: Option<Id>) -> String {
+        named(&ResumeFile::incoming_key(&job.site.career.slug, &self.random), question)
     }
+}
+
+fn named(name: &str, question: Option<Id>) -> String {
+    question.map_or_else(|| name.to_owned(), |question| ResumeFile::answer_name(name, question))
 }
 
 /// What the MAC of a ticket covers.

@@ -13,9 +13,9 @@ use shared::model::{Email, EmploymentType, Pay, Place, Places, QuestionKind, Sal
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
 use crate::pages::{
-    ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, Group, JobPage,
-    KeptResume, Layout, Offers, OpeningsPage, OptionField, PrivacyPage, QuestionField, SearchForm,
-    TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
+    ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, FileQuestion, GonePage,
+    Group, JobPage, KeptResume, Layout, Offers, OpeningsPage, OptionField, PrivacyPage, QuestionField,
+    SearchForm, TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
 };
 use shared::descriptions;
 
@@ -164,6 +164,7 @@ fn form_sent_to<'p>(
         resume_url: text,
         note: text,
         questions: questions(text, (!problems.is_empty()).then_some("Answer this question.")),
+        later_files: problems.len(),
         opened: text,
         consents: vec![ConsentBox {
             field: "consent",
@@ -181,16 +182,35 @@ fn problems(text: &str) -> Vec<Problem> {
     fields.map(|field| Problem { field, sentence: text.to_owned() }).into()
 }
 
+fn upload(text: &str) -> FileForm {
+    FileForm { action: https(text), fields: vec![(text.to_owned(), text.to_owned())] }
+}
+
+/// A question that waits for a file, and one that has it.
+fn file_questions(text: &str) -> Vec<FileQuestion<'_>> {
+    let question = |is_received: bool| FileQuestion {
+        field: format!("question_{}", if is_received { 1 } else { 2 }),
+        label: text,
+        help: Some(text),
+        is_required: !is_received,
+        is_received,
+        upload: (!is_received).then(|| upload(text)),
+        problem: Some(text),
+    };
+    [true, false].map(question).into()
+}
+
 /// Renders every page with this text in every text field.
 fn pages(text: &str) -> Vec<String> {
-    let upload = || FileForm { action: https(text), fields: vec![(text.to_owned(), text.to_owned())] };
     let contact = contact(text);
     let contact = Some(&contact);
     let confirmation = || ConfirmationPage {
         layout: layout(text),
         title: text,
         job_path: PORTAL,
-        upload: Some(upload()),
+        questions: file_questions(text),
+        notice: Some(text),
+        upload: Some(upload(text)),
         is_attached: true,
         problem: Some(text.to_owned()),
         contact,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use shared::handlers::candidates::{CandidatePatch, NewCandidate};
 use shared::handlers::responses;
 use shared::handlers::responses::resume::ResumeLinks;
-use shared::handlers::{candidates, notes, resumes};
+use shared::handlers::{candidates, files, notes};
 use shared::http::{
     ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
 };
 use shared::id::Id;
-use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
-use shared::services::resumes::{CheckedFile, ENDINGS, FileError};
+use shared::model::{FileName, Phone, Profile, Resume, RoleStatus, Source, Text};
+use shared::services::files::{CheckedFile, ENDINGS, FileError};
 use shared::store::Paging;
 
 use crate::candidate_list::{candidate_path, in_list};
@@ -84,7 +84,8 @@ async fn finish(
     let call = request.call(Parameters::default());
     let key = call.key.map(|key| format!("{key} {}", file.digest()));
     let call = HandlerCall { id: Some(id), key, seen: None, ..call };
-    match request.carry_out(call, async |call| resumes::upload(call, &file).await).await {
+    let name = request.page.file_name().and_then(FileName::cut);
+    match request.carry_out(call, async |call| files::upload(call, &file, name).await).await {
         Ok(_) => Ok(notice.redirect_to(&page)),
         Err(Error::Upstream { .. }) => Ok(Alert::ResumeNotSaved.redirect_to(&page)),
         Err(error) => Err(error),
@@ -245,6 +246,10 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
 
 /// Deletes a note.
 pub(crate) async fn delete_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    request.carry_out(request.call(request.fields()), notes::delete_note).await?;
-    Ok(Notice::NoteDeleted.redirect_to(&candidate_path(&request, request.context.id()?)))
+    let page = candidate_path(&request, request.context.id()?);
+    match request.carry_out(request.call(request.fields()), notes::delete_note).await {
+        Ok(_) => Ok(Notice::NoteDeleted.redirect_to(&page)),
+        Err(Error::LegalHold) => Ok(Alert::NothingDeleted.redirect_to(&page)),
+        Err(error) => Err(error),
+    }
 }

@@ -8,9 +8,9 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, EndedBy, LegalHold, MemberRole, Note, Phone, Rejection, Resume,
-    ReviewDecision, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind,
-    WebAddress, grouped,
+    ApplicationStatus, Candidate, CandidateRecord, EndedBy, FileStatus, LegalHold, MemberRole, Note, Phone,
+    Rejection, Resume, ReviewDecision, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint,
+    TouchpointKind, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{Applicant, CandidateList, Paging, StoreError};
@@ -20,6 +20,7 @@ use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_
 use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
 use crate::dates::{self, Time, Zone};
+use crate::files::{self, FileRow};
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, Pager, id_position, next};
 use crate::rejection_reasons;
@@ -144,6 +145,8 @@ struct CandidatePage<'p> {
     /// Everything that was recorded about consents, the latest first.
     consents: Vec<ConsentRow>,
     /// Newest first.
+    files: Vec<FileRow>,
+    /// Newest first.
     history: Vec<TouchpointRow<'p>>,
 }
 
@@ -183,8 +186,8 @@ struct ApplicationRow<'p> {
     /// Whether that was after the last move.
     is_reapplied: bool,
     id: u64,
-    /// The URL of the application's resume file.
-    file: Option<WebAddress>,
+    /// The path of the application's resume file.
+    file: Option<String>,
     /// What the application answered.
     answers: Vec<AnswerRow<'p>>,
     /// What forms brought.
@@ -355,9 +358,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             reapplied: application.reapplied_at.map(|at| zone.day(at)),
             is_reapplied: application.reapplied,
             id: application.id.get(),
-            file: submissions.link(application.resume_file_id, &links),
+            file: submissions.link(application.resume_file_id),
             answers: answered.get(&application.id).map(|found| answers::rows(found)).unwrap_or_default(),
-            offer: submissions.offer(application, &links, &zone)?,
+            offer: submissions.offer(application, &zone)?,
         })
     });
     let applications = applications.collect::<Result<_, _>>()?;
@@ -366,13 +369,13 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
-        form: submissions.form(touchpoint, &links),
+        form: submissions.form(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
     let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
-    let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
-    let preview = preview(&request, bucket, profile.resume.as_ref()).await?;
+    let resume_url = resume_url(&record, &submissions, &links);
+    let preview = preview(&request, bucket, profile.resume.as_ref(), &submissions).await?;
     let is_shown = matches!(preview, Some(Preview::Shown(_)));
     let origin = bucket.filter(|_| is_shown).map(Bucket::origin);
     let sources = Sources { frame: origin.as_deref(), ..Sources::default() };
@@ -389,7 +392,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         name: profile.name.as_str(),
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
-        resume_url: resume_url.as_ref().map(WebAddress::as_str),
+        resume_url: resume_url.as_deref(),
         possible_duplicates: possible_duplicates(&request, &record.candidate).await?,
         has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
         preview,
@@ -399,6 +402,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         applications,
         screens: screens.collect(),
         consents,
+        files: files::rows(&record, submissions.files(), &zone),
         history: history.collect(),
     })?;
     Ok(page.using(&sources))
@@ -428,12 +432,22 @@ async fn possible_duplicates(
     store.find_candidates(tenant, &ids).await
 }
 
+/// The URL of the resume: the path that opens it, if it is a file of the candidate.
+fn resume_url(record: &CandidateRecord, submissions: &Submissions, links: &ResumeLinks) -> Option<String> {
+    let resume = record.candidate.profile.resume.as_ref()?;
+    match resume.file().and_then(|file| submissions.of_stored(file)) {
+        Some(file) => Some(files::path(record.candidate.id, file.id)),
+        None => links.address(resume).map(|url| url.as_str().to_owned()),
+    }
+}
+
 /// Returns the preview of a resume that is a PDF in our bucket: the file if the member asks for it, and otherwise the way to
 /// ask. There is no frame with `sandbox`, because Chromium's viewer does not run in one.
 async fn preview(
     request: &MemberRequest,
     bucket: Option<&Bucket>,
     resume: Option<&Resume>,
+    submissions: &Submissions,
 ) -> Result<Option<Preview>, Error> {
     let file = resume.and_then(Resume::file).filter(|file| file.is_pdf());
     let (Some(bucket), Some(file)) = (bucket, file) else { return Ok(None) };
@@ -442,6 +456,10 @@ async fn preview(
         let page = candidate_path(request, context.id()?);
         let separator = if page.contains('?') { '&' } else { '?' };
         return Ok(Some(Preview::Offered(format!("{page}{separator}preview=yes#resume"))));
+    }
+    if let Some(opened) = submissions.of_stored(file) {
+        let (tenant, id) = (request.tenant(), context.id()?);
+        context.store().open_file(tenant, id, opened, context.now()).await?;
     }
     let url = bucket.preview_url(file.key(), context.now()).await;
     let url = url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed"));
@@ -515,6 +533,12 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
         }
         TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
         TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
+        TouchpointKind::FileAdded { kind, role_id, .. } => {
+            format!("Added a file{}: {}", of_role(role_id), files::words(*kind))
+        }
+        TouchpointKind::FileDeleted { kind, role_id, .. } => {
+            format!("Deleted a file{}: {}", of_role(role_id), files::words(*kind))
+        }
         TouchpointKind::ConsentChanged { purpose, granted, .. } => {
             format!(
                 "Consent to {} {}",

@@ -3,7 +3,7 @@
 use askama::Template;
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
-use shared::services::resumes::MAX_FILE;
+use shared::services::files::MAX_FILE;
 
 use crate::layout::{Layout, SCRIPT, Section};
 

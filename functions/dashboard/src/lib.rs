@@ -26,6 +26,7 @@ mod connected_app;
 mod connected_apps;
 mod consents;
 mod dates;
+mod files;
 mod form;
 mod form_page;
 mod holdings;
@@ -60,7 +61,9 @@ mod x_posts;
 use std::future::{Ready, ready};
 
 use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, Row, page};
-use shared::model::AuditAction::{CandidateExported, CandidateRead, CandidatesListed, VoiceScreenRead};
+use shared::model::AuditAction::{
+    CandidateExported, CandidateRead, CandidatesListed, FileRead, VoiceScreenRead,
+};
 use shared::model::MemberRole::{Member, Owner};
 
 /// The overview, and the pages of roles and postings, in `dashboard_roles`.
@@ -125,6 +128,16 @@ pub fn candidates() -> Vec<Route> {
             Member,
             candidate_forms::delete_note,
         ),
+        Route::member("GET /dashboard/candidates/{id}/files", Member, files::new),
+        Route::member(
+            "POST /dashboard/candidates/{id}/files",
+            MemberAccess::from(Member).with_file(),
+            files::create,
+        ),
+        Route::member("GET /dashboard/candidates/{id}/files/{file_id}", Member, files::open)
+            .reading(FileRead),
+        Route::member("GET /dashboard/candidates/{id}/files/{file_id}/delete", Member, files::ask_to_delete),
+        Route::member("POST /dashboard/candidates/{id}/files/{file_id}/delete", Member, files::delete),
         Route::member("GET /dashboard/candidates/{id}/consents", Member, consents::ask),
         Route::member("POST /dashboard/candidates/{id}/consents", Member, consents::record),
         Route::member("POST /dashboard/candidates/{id}/offer", Member, submissions::decide),

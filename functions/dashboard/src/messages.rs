@@ -167,6 +167,10 @@ messages! {
         Applied = "applied": "Application added.",
         /// A note was added.
         NoteAdded = "note-added": "Note added.",
+        /// A file was added.
+        FileAdded = "file-added": "File added.",
+        /// A file was deleted.
+        FileDeleted = "file-deleted": "File deleted.",
         /// A note was deleted.
         NoteDeleted = "note-deleted": "Note deleted.",
         /// A candidate was moved to another open stage.
@@ -229,6 +233,10 @@ messages! {
         MoveRefused = "move-refused": "This move is not possible, because the application has ended or its role is closed.",
         /// The legal hold forbids an erasure.
         OnHold = "on-hold": "A legal hold on this candidate forbids the erasure. Lift it first.",
+        /// A legal hold forbids that a note or a file is deleted.
+        NothingDeleted = "nothing-deleted": "Nothing was deleted, because a legal hold on this candidate forbids it.",
+        /// A file cannot be opened now.
+        FileNotReady = "file-not-ready": "This file cannot be opened yet. A virus scanner has to look at it first, or the storage does not answer. Try again in a few minutes.",
         /// A candidate was saved, but the bucket did not take the resume.
         ResumeNotSaved = "resume-not-saved": "The candidate is saved, but the resume could not be stored. Edit the candidate and choose the file again.",
         /// The webhook endpoint was disabled.

@@ -3,25 +3,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shared::handlers::responses::resume::ResumeLinks;
 use shared::handlers::submissions;
 use shared::http::{Error, Html, MemberRequest, Reply, entity_tag};
 use shared::id::Id;
 use shared::model::{
-    Application, CandidateRecord, ConsentPurpose, Phone, Resume, Submission, SubmittedConsent, SubmittedFile,
-    Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
+    Application, CandidateFile, CandidateRecord, ConsentPurpose, Phone, ResumeFile, Submission,
+    SubmittedConsent, Text, Touchpoint, TouchpointKind, TypedPhone, WebAddress,
 };
 
 use crate::answers::{self, AnswerRow};
 use crate::candidate_list::candidate_path;
 use crate::dates::{Time, Zone};
+use crate::files;
 use crate::form_page::fields_of;
 use crate::messages::{Alert, Notice};
 
 /// A candidate's submitted forms and their files.
 pub(crate) struct Submissions {
+    candidate: Id,
     forms: HashMap<Id, Submission>,
-    files: HashMap<Id, SubmittedFile>,
+    /// Newest first.
+    files: Vec<CandidateFile>,
 }
 
 /// A submitted form in the history.
@@ -36,8 +38,8 @@ pub(crate) struct FormRow<'p> {
     pub(crate) note: Option<&'p str>,
     pub(crate) consents: &'p [SubmittedConsent],
     pub(crate) answers: Vec<AnswerRow<'p>>,
-    /// The URL of the resume file.
-    pub(crate) file: Option<WebAddress>,
+    /// The path of the resume file.
+    pub(crate) file: Option<String>,
 }
 
 /// What forms have offered to an application.
@@ -45,8 +47,8 @@ pub(crate) struct OfferRow<'p> {
     pub(crate) phone: Option<&'p str>,
     pub(crate) consents: Vec<OfferedConsentRow<'p>>,
     pub(crate) has_file: bool,
-    /// The URL of the resume file.
-    pub(crate) file: Option<WebAddress>,
+    /// The path of the resume file.
+    pub(crate) file: Option<String>,
     /// The version that the member sees.
     pub(crate) seen: String,
 }
@@ -64,14 +66,12 @@ impl Submissions {
     pub(crate) async fn of(request: &MemberRequest, record: &CandidateRecord) -> Result<Self, Error> {
         let store = request.context.store();
         let (forms, files) = store.list_submissions(request.tenant(), record.candidate.id).await?;
-        Ok(Self {
-            forms: forms.into_iter().map(|form| (form.id, form)).collect(),
-            files: files.into_iter().map(|file| (file.id, file)).collect(),
-        })
+        let forms = forms.into_iter().map(|form| (form.id, form)).collect();
+        Ok(Self { candidate: record.candidate.id, forms, files })
     }
 
     /// The form that a touchpoint names, unless it is no longer kept.
-    pub(crate) fn form(&self, touchpoint: &Touchpoint, links: &ResumeLinks) -> Option<FormRow<'_>> {
+    pub(crate) fn form(&self, touchpoint: &Touchpoint) -> Option<FormRow<'_>> {
         let id = match &touchpoint.kind {
             TouchpointKind::Applied { submission_id, .. } => (*submission_id)?,
             TouchpointKind::Reapplied { submission_id, .. } => *submission_id,
@@ -88,20 +88,30 @@ impl Submissions {
             note: content.note.as_ref().map(Text::as_str),
             consents: &content.consents,
             answers: answers::rows(&content.answers),
-            file: self.link(form.resume_file_id, links),
+            file: self.link(form.resume_file_id),
         })
     }
 
-    /// The URL of a file.
-    pub(crate) fn link(&self, file: Option<Id>, links: &ResumeLinks) -> Option<WebAddress> {
-        links.address(&Resume::File(self.files.get(&file?)?.resume.clone()))
+    /// The path that opens a file, if the candidate has it.
+    pub(crate) fn link(&self, file: Option<Id>) -> Option<String> {
+        let file = self.files.iter().find(|one| Some(one.id) == file)?;
+        file.ready().map(|_| files::path(self.candidate, file.id))
+    }
+
+    /// All files of the candidate, newest first.
+    pub(crate) fn files(&self) -> &[CandidateFile] {
+        &self.files
+    }
+
+    /// The file with this content.
+    pub(crate) fn of_stored(&self, stored: &ResumeFile) -> Option<&CandidateFile> {
+        self.files.iter().find(|file| file.stored() == Some(stored))
     }
 
     /// What waits for a decision.
     pub(crate) fn offer<'p>(
         &'p self,
         application: &'p Application,
-        links: &ResumeLinks,
         zone: &Zone,
     ) -> Result<Option<OfferRow<'p>>, Error> {
         let Some(offered) = &application.offered else { return Ok(None) };
@@ -119,7 +129,7 @@ impl Submissions {
             phone: offered.phone.as_ref().map(Phone::as_str),
             consents: consents.collect(),
             has_file: offered.resume_file_id.is_some(),
-            file: self.link(offered.resume_file_id, links),
+            file: self.link(offered.resume_file_id),
             seen: entity_tag(offered)?,
         }))
     }

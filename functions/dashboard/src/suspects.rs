@@ -17,7 +17,7 @@ use shared::model::{
 use shared::providers::bucket::{Bucket, MAX_UPLOAD};
 use shared::services::Author;
 use shared::services::applying::{ApplyError, apply_with_form};
-use shared::services::resumes::attach_to_form;
+use shared::services::files::{FormFile, attach_to_form};
 use shared::store::{
     CommitError, DISCARDED_AT_ONCE, MaybeErased, Paging, StoreError, SuspectSelection, Upload, UploadTrace,
 };
@@ -487,7 +487,7 @@ async fn attach_file(
         }
         Err(refusal) => (None, Some(format!("The resume was dropped: {refusal}"))),
     };
-    add_file(request, upload, file, kept).await?;
+    add_file(request, upload, file, kept, bucket).await?;
     delete_file(bucket, file, now).await;
     Ok(problem)
 }
@@ -498,6 +498,7 @@ async fn add_file(
     upload: Upload,
     file: &SuspectFile,
     kept: Option<(ResumeFile, usize)>,
+    bucket: &Bucket,
 ) -> Result<(), Error> {
     let (tenant, store) = (request.tenant(), request.context.store());
     for _ in 0..ATTEMPTS {
@@ -506,8 +507,10 @@ async fn add_file(
             let found = store.find_candidate(tenant, upload.candidate_id).await?;
             // The task of the erasure deletes the file.
             let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
+            let files = store.all_files(tenant, upload.candidate_id).await?;
             let author = author(request, request.context.now());
-            attach_to_form(&mut transaction, &before, upload, kept.clone(), *size, &author)?;
+            let form_file = FormFile { stored: kept.clone(), name: None, size: *size, question: None };
+            attach_to_form(&mut transaction, &before, &files, upload, form_file, bucket, &author)?;
         }
         transaction.forget_expected_file(upload.candidate_id, file.name());
         match store.commit(transaction).await {

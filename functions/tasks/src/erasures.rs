@@ -5,8 +5,10 @@
 
 use shared::clock::{Timestamp, later};
 use shared::id::Id;
-use shared::model::{CallState, ErasedCandidate, ResumeFile, ScreenRecord, ScreenStatus, Tenant};
-use shared::providers::bucket::{Bucket, BucketError, UPLOAD_TIME};
+use shared::model::{
+    CallState, CandidateFile, ErasedCandidate, ResumeFile, ScreenRecord, ScreenStatus, Tenant,
+};
+use shared::providers::bucket::{Bucket, BucketError};
 use shared::providers::client::HttpClient;
 use shared::providers::voice::{CallError, ErasedCall, VoicePort};
 use shared::services::erasure::Tombstone;
@@ -97,6 +99,8 @@ impl Job {
         let (id, store, now) = (erased.erasure.id, &self.environment.store, self.now);
         let mut files = store.list_files_in_history(tenant, id).await.map_err(CommitError::from)?;
         files.extend(erased.file.clone());
+        let current = store.all_files(tenant, id).await.map_err(CommitError::from)?;
+        files.extend(current.iter().filter_map(CandidateFile::stored).cloned());
         let mut next = None;
         if let Some(bucket) = bucket {
             for file in files {
@@ -106,9 +110,9 @@ impl Job {
         for upload in uploads {
             if let Some(bucket) = bucket {
                 delete_upload(bucket, tenant, upload, now).await?;
+                delete_answers(bucket, tenant, upload, now).await?;
             }
-            // A form for the upload was valid for a while after the ticket had expired.
-            let over = later(upload.until, UPLOAD_TIME);
+            let over = upload.over();
             if now < over {
                 next = Some(next.map_or(over, |next: Timestamp| next.min(over)));
             } else {
@@ -208,15 +212,37 @@ impl Job {
 }
 
 /// Deletes an uploaded file, and the copy that is stored under the hash of its ticket.
-async fn delete_upload(
+pub(crate) async fn delete_upload(
     bucket: &Bucket,
     tenant: Tenant,
     upload: &UploadTrace,
     now: Timestamp,
 ) -> Result<(), BucketError> {
     bucket.delete(&upload.key, now).await?;
-    for copy in bucket.list(&ResumeFile::prefix(tenant, &upload.hash), None, now).await? {
-        bucket.delete(&copy, now).await?;
+    delete_all(bucket, &ResumeFile::prefix(tenant, &upload.hash), now).await
+}
+
+/// Deletes the files that were uploaded with the same ticket as answers to questions, and their copies.
+async fn delete_answers(
+    bucket: &Bucket,
+    tenant: Tenant,
+    upload: &UploadTrace,
+    now: Timestamp,
+) -> Result<(), BucketError> {
+    delete_all(bucket, &ResumeFile::answer_names(&upload.key), now).await?;
+    let copies = ResumeFile::answer_names(&upload.hash);
+    delete_all(bucket, &ResumeFile::beginning(tenant, &copies), now).await
+}
+
+/// Deletes all files whose keys begin with this.
+async fn delete_all(bucket: &Bucket, prefix: &str, now: Timestamp) -> Result<(), BucketError> {
+    let mut last = None;
+    loop {
+        let keys = bucket.list(prefix, last.as_deref(), now).await?;
+        for key in &keys {
+            bucket.delete(key, now).await?;
+        }
+        let Some(key) = keys.into_iter().next_back() else { return Ok(()) };
+        last = Some(key);
     }
-    Ok(())
 }

@@ -4,6 +4,7 @@ mod calls;
 mod cancellations;
 mod closings;
 mod erasures;
+mod files;
 mod retention;
 mod role_copies;
 
@@ -20,6 +21,7 @@ use shared::id::Ids;
 use shared::model::{AuditActor, TaskKind};
 use shared::providers::bucket::BucketError;
 use shared::providers::voice::CallError;
+use shared::services::files::SettleError;
 use shared::store::{
     AuditOrigin, CommitError, OrganizationError, Task, TaskPartition, Transaction, Unreadable,
 };
@@ -69,6 +71,15 @@ enum TaskError {
     /// The bucket failed.
     #[error("a file could not be erased: {0}")]
     Bucket(#[from] BucketError),
+}
+
+impl From<SettleError> for TaskError {
+    fn from(error: SettleError) -> Self {
+        match error {
+            SettleError::Bucket(error) => error.into(),
+            SettleError::Store(error) => CommitError::from(error).into(),
+        }
+    }
 }
 
 /// Answers an event: those of the table's stream name the partitions of new tasks, and the schedule's are for all.
@@ -254,6 +265,7 @@ impl Job {
             TaskKind::Erasure => self.erase(task).await,
             TaskKind::Retention => self.apply_retention(task).await.map_err(TaskError::from),
             TaskKind::Closing => self.unpublish(task).await.map_err(TaskError::from),
+            TaskKind::Files => self.look_at_files(task).await,
             TaskKind::KeyEnd => self.end_key(task).await,
             TaskKind::Call => self.follow_up(task).await,
         };

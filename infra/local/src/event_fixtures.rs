@@ -10,12 +10,13 @@ use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::model::{
     Actor, ActorKind, Analysis, ApplicationForm, Attempt, Audience, AuditTarget, AuditTargetKind,
-    CandidateRecord, Cause, Client, Code, ConsentPurpose, Delivery, DeliveryOrigin, DeliveryStatus, Device,
-    Email, EndedBy, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member,
-    MemberRole, Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent,
-    Profile, Report, Role, RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source,
-    Speaker, StoredKeys, Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet,
-    Turn, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    CandidateFile, CandidateFileKind, CandidateRecord, Cause, Client, Code, ConsentPurpose, Delivery,
+    DeliveryOrigin, DeliveryStatus, Device, Email, EndedBy, EndpointProgress, EventType, FileContent,
+    FileOrigin, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note,
+    OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, ResumeFile, Role,
+    RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys,
+    Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider,
+    WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -168,6 +169,39 @@ pub async fn create_suspect_form(
     Ok(store.commit(transaction).await?)
 }
 
+/// Gives a candidate a cover letter, whose content is nowhere, or one that was refused.
+pub async fn create_file(
+    store: &Store,
+    tenant: Tenant,
+    candidate: Id,
+    id: Id,
+    is_here: bool,
+    now: Timestamp,
+) -> Outcome<()> {
+    let content = if is_here {
+        FileContent::Kept(ResumeFile::new(tenant, &format!("recorded-{id}"), "txt"))
+    } else {
+        FileContent::Refused("This file is empty.".to_owned())
+    };
+    let file = CandidateFile {
+        id,
+        application_id: None,
+        kind: CandidateFileKind::CoverLetter,
+        question_id: None,
+        name: Some(text("Recorded")?),
+        content,
+        size: 5,
+        origin: FileOrigin::Team,
+        created_at: now,
+        created_by: Actor::system(),
+        opened_at: None,
+        digest: None,
+    };
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_file(candidate, &file)?;
+    Ok(store.commit(transaction).await?)
+}
+
 /// Creates a delivery that has failed.
 pub async fn create_delivery(
     store: &Store,
@@ -277,6 +311,12 @@ impl EventFixtures<'_> {
         transaction.insert_note(id(51)?, &note)?;
         self.store.commit(transaction).await?;
         self.create_screen(candidate(54)?, 55, Some(tomorrow)).await?;
+        // The links to files differ from one service to the next, so only files to delete have any.
+        for (candidate, number, is_here) in
+            [(3, 84, false), (3, 85, false), (30, 86, true), (51, 87, false), (51, 88, false), (30, 89, true)]
+        {
+            create_file(self.store, self.tenant, id(candidate)?, id(number)?, is_here, now).await?;
+        }
         // Two candidates to erase, and two for legal holds.
         for number in [43, 44, 51, 56, 57] {
             self.create_candidate(candidate(number)?).await?;

@@ -20,6 +20,10 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] =
+        [Self::Pdf, Self::Doc, Self::Docx, Self::Docm, Self::Odt, Self::Rtf, Self::Txt];
+
     /// The file name extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {

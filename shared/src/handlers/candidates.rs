@@ -174,7 +174,10 @@ async fn read_answers<I>(
     };
     let questions = posting.map(|posting| posting.content.questions).unwrap_or_default();
     let files = match candidate {
-        Some(id) => store.find_submitted_files(tenant, id, &NewAnswer::files(&answers, &questions)).await?,
+        Some(id) => {
+            let found = store.find_files(tenant, id, &NewAnswer::files(&answers, &questions)).await?;
+            found.into_iter().map(|file| file.id).collect()
+        }
         None => Vec::new(),
     };
     NewAnswer::read_all(&answers, &questions, &files)
@@ -302,7 +305,7 @@ pub async fn apply(
         messages.push(UNKNOWN_ROLE.to_owned());
     }
     if let Some(file) = input.resume_file_id
-        && !request.context.store().has_file(request.tenant(), candidate_id, file).await?
+        && request.context.store().find_files(request.tenant(), candidate_id, &[file]).await?.is_empty()
     {
         messages.push("resume_file_id must be the id of a file of the candidate".to_owned());
     }

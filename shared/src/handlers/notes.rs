@@ -44,6 +44,10 @@ pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Vis
 }
 
 /// Deletes a note about a candidate, and returns it.
+///
+/// # Errors
+///
+/// - `legal_hold`: a legal hold on the candidate forbids it.
 pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Visible<Note>>>, Error> {
     let Ok(id) = request.context.path_parameter("note_id").parse() else {
         return Err(find(&request).await.err().unwrap_or(Error::NotFound));
@@ -53,6 +57,9 @@ pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Vi
     let before = before?;
     let note = note?.ok_or(Error::NotFound)?;
     request.input()?;
+    if before.legal_hold.is_some() {
+        return Err(Error::LegalHold);
+    }
     let mut transaction = request.transaction();
     transaction.delete_note(candidate_id, id);
     let history = request.author().touchpoints([TouchpointKind::NoteDeleted { note_id: id }]);

@@ -47,6 +47,9 @@ pub async fn accept_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Visibl
     let mut history = vec![TouchpointKind::OfferedAccepted { application_id, role_id }];
     history.extend((!fields.is_empty()).then_some(TouchpointKind::Updated { fields, resume: None }));
     let mut transaction = request.transaction();
+    if let Some(file) = &file {
+        transaction.accept_file(candidate_id, file)?;
+    }
     for consent in &offered.consents {
         let form = forms.iter().find(|form| form.id == consent.submission_id);
         let given = form.and_then(|form| wording(form, consent.purpose));

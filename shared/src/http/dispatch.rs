@@ -12,6 +12,7 @@ use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Quota, Trace};
+use super::fields::MAX_BODY;
 use super::form_token::FormOwner;
 use super::kept_form::KeptForm;
 use super::page::style_version;
@@ -26,8 +27,6 @@ use crate::model::{
 };
 use crate::store::{Admission, Holder, HolderDetails, PendingAdmission, PresentedCredential, Store, Verdict};
 
-/// The maximum size of a JSON body, in bytes.
-const MAX_BODY: usize = 256 * 1024;
 /// The maximum number of times that a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
@@ -183,6 +182,7 @@ impl Dispatch<'_> {
         self,
         resource: Resource,
         scopes: Scopes,
+        max_body: usize,
         handler: HandlerFn<Arc<AdmittedRequest>>,
     ) -> Result<Reply<()>, Error> {
         let Self { context, reading, trace, .. } = self;
@@ -193,7 +193,7 @@ impl Dispatch<'_> {
         let caller = Box::pin(find_caller(&context, resource, trace)).await?;
         let (gate, admission) = (context.store().clone(), PendingAdmission::default());
         let context = Arc::new(context.behind(admission.clone()));
-        let request = prepare(&context, &caller, scopes, reading, admission.clone());
+        let request = prepare(&context, &caller, scopes, max_body, reading, admission.clone());
         // Nothing is read beside the gate for whoever will be refused, as far as that can be known, nor for whoever comes to
         // this instance first: a second connection would take longer than the read.
         let is_refused = request.is_err();
@@ -375,6 +375,7 @@ fn prepare(
     context: &Arc<RequestContext>,
     caller: &PresentedCaller,
     required: Scopes,
+    max_body: usize,
     reading: Option<AuditAction>,
     admission: PendingAdmission,
 ) -> Result<AdmittedRequest, Error> {
@@ -389,7 +390,7 @@ fn prepare(
     let call = HandlerCall {
         id: context.id().ok(),
         key: if context.is_post() { headers::idempotency_key(context.headers())? } else { None },
-        input: SentInput::Json(json_body(context)?),
+        input: SentInput::Json(json_body(context, max_body)?),
         seen: None,
         assistant: is_assistant.then_some(Assistant::AtApi),
         reading,
@@ -475,15 +476,15 @@ struct PresentedCaller {
     is_in_network: bool,
 }
 
-/// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a
+/// Returns the JSON body: at most `max` bytes of well-formed `application/json` in UTF-8. It is empty for methods without a
 /// body.
-fn json_body(context: &RequestContext) -> Result<String, Error> {
+fn json_body(context: &RequestContext, max: usize) -> Result<String, Error> {
     let bytes = context.body();
     if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "HEAD" | "DELETE") {
         return Ok(String::new());
     }
-    if bytes.len() > MAX_BODY {
-        return Err(Error::PayloadTooLarge(MAX_BODY));
+    if bytes.len() > max {
+        return Err(Error::PayloadTooLarge(max));
     }
     if !context.is_json() {
         return Err(Error::UnsupportedMediaType("application/json"));

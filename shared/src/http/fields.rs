@@ -16,10 +16,15 @@ use serde_json::value::RawValue;
 use super::{Error, Parameters};
 use crate::model::{Scalar, Value};
 
+/// The maximum size of a JSON body, in bytes, unless a route takes more.
+pub(super) const MAX_BODY: usize = 256 * 1024;
+
 /// The input of a route.
 pub trait Input: Sized {
     /// Whether this is the query of a list, which has a cursor.
     const IS_LIST: bool = false;
+    /// The maximum size of the JSON body, in bytes.
+    const MAX_BODY: usize = MAX_BODY;
 
     /// Takes all fields before it checks any of them. Returns `None` only after a message was added.
     fn read(fields: &mut impl Fields) -> Option<Self>;

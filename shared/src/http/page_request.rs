@@ -257,6 +257,11 @@ impl PageRequest {
         self.form.file.as_ref().map(|file| file.content.clone())
     }
 
+    /// The name of that file on the sender's device.
+    pub fn file_name(&self) -> Option<&str> {
+        self.form.file.as_ref().map(|file| file.name.as_str())
+    }
+
     /// The cookie's value, which only this browser has.
     pub fn cookie(&self) -> &str {
         &self.cookie

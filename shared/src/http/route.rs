@@ -6,6 +6,7 @@ use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
 use super::dispatch::{Dispatch, HandlerFn, MemberAccess, ReplyFuture};
 use super::document::Document;
+use super::fields::MAX_BODY;
 use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
@@ -112,7 +113,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { is_list: I::IS_LIST, ..Self::api(key, Resource::Api, scopes.into(), handler) }
+        Self { is_list: I::IS_LIST, ..Self::api(key, Resource::Api, scopes.into(), I::MAX_BODY, handler) }
     }
 
     fn rpc<P, O, H, F>(key: &'static str, handler: H) -> Self
@@ -123,7 +124,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { is_list: true, ..Self::api(key, Resource::Mcp, Scopes::default(), handler) }
+        Self { is_list: true, ..Self::api(key, Resource::Mcp, Scopes::default(), MAX_BODY, handler) }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -167,10 +168,11 @@ impl Route {
         key: &'static str,
         resource: Resource,
         scopes: Scopes,
+        max_body: usize,
         handler: HandlerFn<Arc<AdmittedRequest>>,
     ) -> Self {
         Self::of_kind(key, Kind::Api(resource, scopes), move |dispatch| {
-            Box::pin(dispatch.api(resource, scopes, handler.clone()))
+            Box::pin(dispatch.api(resource, scopes, max_body, handler.clone()))
         })
     }
 

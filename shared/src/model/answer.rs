@@ -217,7 +217,7 @@ impl Answer {
 pub struct Answers {
     /// The application.
     pub application_id: Id,
-    /// The answers, in the order of the questions.
+    /// The answers, in the order of the questions. Files that were uploaded after the form follow, as they came.
     pub answers: Vec<Answer>,
 }
 

@@ -108,6 +108,10 @@ audit_actions! {
     TouchpointsListed = "touchpoints.listed": "read the history of candidate", "History of a candidate read",
     /// A page of the notes about a candidate was read.
     NotesListed = "notes.listed": "read the notes about candidate", "Notes about a candidate read",
+    /// A page of a candidate's files was read.
+    FilesListed = "files.listed": "read the list of files of candidate", "Files of a candidate listed",
+    /// A file of a candidate was opened.
+    FileRead = "file.read": "opened a file of candidate", "File of a candidate opened",
     /// An application was read.
     ApplicationRead = "application.read": "read application", "Application read",
     /// A page of a list of applications was read.
@@ -310,6 +314,8 @@ impl AuditAction {
             | Self::CandidateExported
             | Self::TouchpointsListed
             | Self::NotesListed
+            | Self::FilesListed
+            | Self::FileRead
             | Self::SubmissionRead => Some(AuditTargetKind::Candidate),
             Self::ApplicationRead => Some(AuditTargetKind::Application),
             Self::VoiceScreenRead => Some(AuditTargetKind::VoiceScreen),

@@ -55,6 +55,8 @@ string_enum! {
         CallCountries = "call_countries",
         /// The organization.
         Organization = "organization",
+        /// A file of a candidate.
+        File = "file",
         /// The list of rejection reasons.
         RejectionReasons = "rejection_reasons",
     }
@@ -151,6 +153,8 @@ event_types! {
     OrganizationSuspended = "organization.suspended", "The organization was suspended.", [];
     OrganizationResumed = "organization.resumed", "The suspension of the organization ended.", [];
     ApplicationResubmitted = "application.resubmitted", "A candidate applied again for the role, on the career page.", ["candidate_id", "role_id"];
+    FileCreated = "file.created", "A candidate has a file, which was checked.", ["candidate_id", "application_id", "kind"];
+    FileDeleted = "file.deleted", "A file of a candidate was deleted.", ["candidate_id", "application_id", "kind"];
     ApplicationUpdated = "application.updated", "Fields of an application were changed.", ["candidate_id", "role_id"];
 }
 
@@ -165,6 +169,7 @@ macro_rules! data_names {
 data_names! {
     "candidate_id": "integer", "The candidate.";
     "role_id": "integer", "The role.";
+    "application_id": "integer", "The application that a file belongs to. Missing if it belongs to none.";
     "job_posting_id": "integer", "The job posting.";
     "consent_id": "integer", "The consent.";
     "replaces": "integer", "The API key that the new one replaces. Missing if it replaces none.";
@@ -174,6 +179,7 @@ data_names! {
     "status": "string", "The status.";
     "reason": "string", "Why a candidate was erased, a voice screen cancelled or a webhook endpoint disabled.";
     "purpose": "string", "What a consent is for.";
+    "kind": "string", "What a file is: `resume`, `cover_letter`, `portfolio` or `other`.";
     "channel": "string", "The channel, such as `x`.";
     "role": "string", "The role of a member.";
     "granted": "boolean", "Whether a consent was given.";
@@ -355,7 +361,7 @@ mod tests {
         let candidate = Id::new(17);
         for kind in EventType::ALL {
             let noun = kind.as_str().split_once('.').unwrap().0;
-            let is_about = ["candidate", "application", "note", "screen"].contains(&noun);
+            let is_about = ["candidate", "application", "file", "note", "screen"].contains(&noun);
             let named = kind.data().contains(&"candidate_id");
             assert_eq!(named, is_about && noun != "candidate", "{kind:?}");
             let data = EventData::new().with_some("candidate_id", candidate.filter(|_| named));

@@ -23,6 +23,7 @@ mod day;
 mod erasure;
 mod event;
 mod evidence;
+mod file;
 mod folding;
 mod gate_hash;
 mod grant;
@@ -105,6 +106,10 @@ pub use event::{
     Change, DATA_NAMES, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType,
 };
 pub use evidence::Evidence;
+pub use file::{
+    AwaitedUpload, CandidateFile, CandidateFileKind, FileContent, FileName, FileOrigin, FileStatus,
+    TooManyFiles, giving_way_to_form, giving_way_to_team,
+};
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{
@@ -160,7 +165,7 @@ pub use session::{Device, Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;
 pub use stage::Stage;
-pub use submission::{ApplicationForm, Submission, Submitted, SubmittedFile};
+pub use submission::{ApplicationForm, Submission, Submitted};
 pub use suspect::{SuspectForm, SuspectSign};
 pub use tags::{Tag, Tags};
 pub use task::TaskKind;

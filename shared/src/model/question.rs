@@ -180,6 +180,11 @@ impl Questions {
         self.0.is_empty()
     }
 
+    /// Those that are answered with a file, which the career page asks for after the form.
+    pub fn of_files(&self) -> impl Iterator<Item = &Question> {
+        self.0.iter().filter(|question| question.content.kind() == QuestionKind::File)
+    }
+
     /// The question with this identifier.
     pub fn find(&self, id: Id) -> Option<&Question> {
         self.0.iter().find(|question| question.id == id)

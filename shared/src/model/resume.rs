@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Slug, Tenant, WebAddress};
+use crate::documents::FileKind;
 use crate::id::Id;
 
 /// A candidate's resume.
@@ -50,8 +51,23 @@ impl ResumeFile {
 
     /// The key of a tenant's file without the extension.
     pub fn prefix(tenant: Tenant, name: &str) -> String {
+        Self::beginning(tenant, &format!("{name}."))
+    }
+
+    /// The beginning of the keys of all of a tenant's files whose names begin with `name`.
+    pub fn beginning(tenant: Tenant, name: &str) -> String {
         let Tenant { organization, mode } = tenant;
-        format!("{PREFIX}{organization}/{}/{name}.", mode.as_str())
+        format!("{PREFIX}{organization}/{}/{name}", mode.as_str())
+    }
+
+    /// The name of the file that answers a question. `name` is that of the resume which came with the same ticket.
+    pub fn answer_name(name: &str, question: Id) -> String {
+        format!("{}{question}", Self::answer_names(name))
+    }
+
+    /// The beginning of the names of all files that answer questions with this ticket.
+    pub fn answer_names(name: &str) -> String {
+        format!("{name}-q")
     }
 
     /// The prefixes of the keys of all files of an organization: stored, of suspect forms, or just uploaded. `slugs` are
@@ -72,6 +88,12 @@ impl ResumeFile {
         &self.0
     }
 
+    /// The unguessable name, without the tenant and the extension.
+    pub fn name(&self) -> &str {
+        let file = self.0.rsplit_once('/').map_or("", |(_, file)| file);
+        file.rsplit_once('.').map_or(file, |(name, _)| name)
+    }
+
     /// Whether the file is a PDF. The extension is that of the checked content, not of the uploader's file name.
     pub fn is_pdf(&self) -> bool {
         self.extension() == "pdf"
@@ -80,6 +102,18 @@ impl ResumeFile {
     /// The file name for downloads, which contains the candidate's name.
     pub fn file_name(&self, candidate: &str) -> String {
         format!("{candidate} resume.{}", self.extension())
+    }
+
+    /// A name for downloads with the right extension.
+    pub fn named(&self, name: &str) -> String {
+        let extension = self.extension();
+        let has_it = name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(extension));
+        if has_it { name.to_owned() } else { format!("{name}.{extension}") }
+    }
+
+    /// What the content was found to be.
+    pub fn kind(&self) -> Option<FileKind> {
+        FileKind::ALL.into_iter().find(|kind| kind.extension() == self.extension())
     }
 
     fn extension(&self) -> &str {
@@ -151,6 +185,16 @@ mod tests {
         assert_eq!((file.key(), file.name()), ("suspects/7/test/x1", "x1"));
         assert!(ResumeFile::try_from(file.key().to_owned()).is_err());
         assert!(SuspectFile::try_from("resumes/7/test/x1".to_owned()).is_err());
+    }
+
+    #[test]
+    fn the_file_of_an_answer_is_named_after_the_resume_and_is_not_among_its_copies() {
+        let tenant = Tenant { organization: Id::new(7).unwrap(), mode: Mode::Live };
+        let name = ResumeFile::answer_name("x1", Id::new(12).unwrap());
+        let file = ResumeFile::new(tenant, &name, "pdf");
+        assert_eq!((file.key(), file.name()), ("resumes/7/live/x1-q12.pdf", "x1-q12"));
+        assert!(!file.key().starts_with(&ResumeFile::prefix(tenant, "x1")));
+        assert!(name.starts_with(&ResumeFile::answer_names("x1")));
     }
 
     #[test]

@@ -6,9 +6,10 @@ use super::application::Notes;
 use super::candidate::{CandidateRecord, Name};
 use super::consent::SubmittedConsent;
 use super::contact::{Email, WebAddress};
+use super::file::{CandidateFile, CandidateFileKind, FileOrigin};
 use super::offered::{Offered, OfferedConsent};
 use super::phone::{Phone, TypedPhone};
-use super::{Answer, Application, Profile, Resume, ResumeFile, Source};
+use super::{Answer, Application, Profile, Resume, Source};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -44,7 +45,8 @@ impl ApplicationForm {
     }
 }
 
-/// A submitted application form. It stays as it was sent; only a file that is uploaded after it is added.
+/// A submitted application form. It stays as it was sent; only files that are uploaded after it are added, and the answers that
+/// they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
     /// The identifier.
@@ -60,21 +62,6 @@ pub struct Submission {
     pub resume_file_id: Option<Id>,
     /// When the form was sent.
     pub submitted_at: Timestamp,
-}
-
-/// A file that came with a submitted form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubmittedFile {
-    /// The identifier.
-    pub id: Id,
-    /// The application that the file belongs to.
-    pub application_id: Id,
-    /// The file in the bucket.
-    pub resume: ResumeFile,
-    /// The size in bytes.
-    pub size: u64,
-    /// When the file was added.
-    pub created_at: Timestamp,
 }
 
 /// A candidate's record with another submission.
@@ -141,6 +128,15 @@ impl CandidateRecord {
         self
     }
 
+    /// Says that an application has another answer, which came after its form.
+    #[must_use]
+    pub fn with_later_answer(mut self, application: Id, now: Timestamp) -> Self {
+        if let Some(application) = self.application_mut(application) {
+            application.updated_at = now.max(application.updated_at);
+        }
+        self.with_answers(application)
+    }
+
     /// Adds a form with which the candidate applied again for the role.
     #[must_use]
     pub fn reapply(mut self, submission: &Submission) -> Submitted {
@@ -154,12 +150,14 @@ impl CandidateRecord {
         Submitted { record: self.without_moot_offers().updated(now), dropped }
     }
 
-    /// Adds the file that came with a form. The first form of a new candidate sets the resume.
+    /// Adds a file. It becomes the resume of its application and of the candidate, unless it came with a form that anybody
+    /// can send: that is only offered.
     #[must_use]
-    pub fn add_submitted_file(mut self, file: &SubmittedFile, is_known: bool) -> Self {
-        let now = file.created_at;
-        if let Some(application) = self.application_mut(file.application_id) {
-            if is_known {
+    pub fn add_file(mut self, file: &CandidateFile, now: Timestamp) -> Self {
+        let is_resume = file.kind == CandidateFileKind::Resume && file.question_id.is_none();
+        let application = file.application_id.and_then(|id| self.application_mut(id));
+        if let Some(application) = application.filter(|_| is_resume) {
+            if file.origin == FileOrigin::LaterForm {
                 let offered = application.offered.take().unwrap_or_default();
                 application.offer(Offered { resume_file_id: Some(file.id), ..offered });
             } else {
@@ -167,23 +165,49 @@ impl CandidateRecord {
             }
             application.updated_at = now.max(application.updated_at);
         }
-        if !is_known {
-            self.candidate.profile.resume = Some(Resume::File(file.resume.clone()));
+        if let Some(stored) = file.stored().filter(|_| file.is_own_resume()) {
+            self.candidate.profile.resume = Some(Resume::File(stored.clone()));
         }
         self.updated(now)
+    }
+
+    /// Removes a file. If it was the candidate's resume, the newest of the `others` is now.
+    #[must_use]
+    pub fn remove_file(self, file: &CandidateFile, others: &[CandidateFile], now: Timestamp) -> Self {
+        self.without_file(file, others).updated(now)
+    }
+
+    /// The same without the advance to the next version.
+    #[must_use]
+    pub(crate) fn without_file(mut self, file: &CandidateFile, others: &[CandidateFile]) -> Self {
+        for application in &mut self.applications {
+            application.resume_file_id = application.resume_file_id.filter(|id| *id != file.id);
+            if let Some(offered) = application.offered.take() {
+                let resume_file_id = offered.resume_file_id.filter(|id| *id != file.id);
+                application.offer(Offered { resume_file_id, ..offered });
+            }
+        }
+        let current = self.candidate.profile.resume.as_ref().and_then(Resume::file);
+        if current.is_some() && current == file.stored() {
+            let next = others.iter().filter(|other| other.id != file.id && other.is_own_resume());
+            let next = next.max_by_key(|other| other.id).and_then(CandidateFile::stored);
+            self.candidate.profile.resume = next.cloned().map(Resume::File);
+        }
+        self
     }
 
     /// Takes over what is offered to an application: the telephone number and this file. The consents are recorded
     /// separately.
     #[must_use]
-    pub fn accept_offered(mut self, application: Id, file: Option<&SubmittedFile>, now: Timestamp) -> Self {
+    pub fn accept_offered(mut self, application: Id, file: Option<&CandidateFile>, now: Timestamp) -> Self {
         let Some(application) = self.application_mut(application) else { return self };
         let offered = application.offered.take().unwrap_or_default();
         application.resume_file_id = file.map(|file| file.id).or(application.resume_file_id);
         application.updated_at = now.max(application.updated_at);
         let Profile { phone, resume, .. } = &mut self.candidate.profile;
         *phone = offered.phone.or_else(|| phone.take());
-        *resume = file.map(|file| Resume::File(file.resume.clone())).or_else(|| resume.take());
+        let stored = file.and_then(CandidateFile::stored).cloned();
+        *resume = stored.map(Resume::File).or_else(|| resume.take());
         self.without_moot_offers().updated(now)
     }
 

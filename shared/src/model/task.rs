@@ -19,6 +19,8 @@ string_enum! {
         Retention = "retention",
         /// Unpublish the posting of a role whose closing date is over.
         Closing = "closing",
+        /// Look at a candidate's uploads whose tickets have ended, and delete files that the candidate does not have.
+        Files = "files",
         /// Revoke an API key that another one replaces.
         KeyEnd = "key_end",
     }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::application::{Application, Move, Notes};
-use super::candidate::Step;
+use super::candidate::{CandidateRecord, Step};
 use super::consent::{Consent, ConsentPurpose};
+use super::file::{CandidateFile, CandidateFileKind};
 use super::rejection::{Cause, EndedBy, Reason};
 use super::resume::Resume;
 use super::screen::{CancelReason, ReviewDecision, ScreenResult};
@@ -145,6 +146,28 @@ pub enum TouchpointKind {
         /// The note.
         note_id: Id,
     },
+    /// A file was added.
+    FileAdded {
+        /// The file.
+        file_id: Id,
+        /// The application that it belongs to; `null` if it belongs to none.
+        application_id: Option<Id>,
+        /// The role of the application.
+        role_id: Option<Id>,
+        /// What it is.
+        kind: CandidateFileKind,
+    },
+    /// A file was deleted: by the team, or because the candidate has sent newer ones than are kept.
+    FileDeleted {
+        /// The file.
+        file_id: Id,
+        /// The application that it belonged to; `null` if it belonged to none.
+        application_id: Option<Id>,
+        /// The role of the application.
+        role_id: Option<Id>,
+        /// What it was.
+        kind: CandidateFileKind,
+    },
     /// A consent was recorded.
     ConsentChanged {
         /// The consent.
@@ -219,6 +242,18 @@ impl TouchpointKind {
         }
     }
 
+    /// The touchpoint of a file that was added.
+    pub fn of_new_file(file: &CandidateFile, record: &CandidateRecord) -> Self {
+        let CandidateFile { id: file_id, application_id, kind, .. } = *file;
+        Self::FileAdded { file_id, application_id, role_id: role_of(file, record), kind }
+    }
+
+    /// The touchpoint of a file that was deleted.
+    pub fn of_deleted_file(file: &CandidateFile, record: &CandidateRecord) -> Self {
+        let CandidateFile { id: file_id, application_id, kind, .. } = *file;
+        Self::FileDeleted { file_id, application_id, role_id: role_of(file, record), kind }
+    }
+
     /// The touchpoint of a consent.
     pub const fn of_consent(consent: &Consent) -> Self {
         let Consent { id, purpose, granted, obtained_at, .. } = *consent;
@@ -241,6 +276,12 @@ impl TouchpointKind {
             Move::Unhire => Self::Unhired { role_id, to },
         }
     }
+}
+
+/// The role of the application that a file belongs to.
+fn role_of(file: &CandidateFile, record: &CandidateRecord) -> Option<Id> {
+    let id = file.application_id?;
+    record.applications.iter().find(|application| application.id == id).map(|one| one.role.id)
 }
 
 impl Touchpoint {

@@ -25,7 +25,7 @@ use url::Url;
 
 use super::aws_signer::{AwsSigner, ToSign, Unsigned, is_label};
 use super::client::{HttpClient, Provider, RequestError, Response};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, later};
 
 /// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
@@ -46,6 +46,8 @@ const SERVICE: &str = "s3";
 /// The content type of downloads. Browsers save files of this type instead of displaying them.
 const OCTET_STREAM: &str = "application/octet-stream";
 const PDF: &str = "application/pdf";
+/// The tag in which `GuardDuty` says what it has found.
+const SCAN_TAG: &str = "GuardDutyMalwareScanStatus";
 /// The characters that stay unescaped in a signed query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const INVALID_KEY: BucketError = BucketError::Unsigned("the key is invalid");
@@ -57,9 +59,22 @@ pub struct Bucket {
     signer: AwsSigner,
     name: String,
     url: Url,
+    /// Whether files can be opened only after a virus scanner has tagged them.
+    waits_for_scans: bool,
 }
 
-/// A form for one upload, valid for 15 minutes.
+/// What a virus scanner says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// Nothing yet.
+    Pending,
+    /// It has found no threat.
+    Clean,
+    /// It has found a threat.
+    Threat,
+}
+
+/// A form for one upload.
 pub struct UploadForm {
     /// The URL to post to, as `multipart/form-data`.
     pub action: String,
@@ -134,18 +149,54 @@ impl Bucket {
         let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
         match Url::parse(&url) {
             Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => {
-                Ok(Self { http: http.of(Provider::Bucket), signer, name: name.to_owned(), url: parsed })
+                let (http, name) = (http.of(Provider::Bucket), name.to_owned());
+                Ok(Self { http, signer, name, url: parsed, waits_for_scans: false })
             }
             _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
     }
 
-    /// Creates a form that uploads a file of 1 byte to 10 MiB to `key` and then redirects to `redirect`. S3 adds the
-    /// parameters `bucket`, `key` and `etag` to the redirect URL.
+    /// The same bucket, whose files can be opened only after a virus scanner has tagged them.
+    #[must_use]
+    pub fn waiting_for_scans(self, waits_for_scans: bool) -> Self {
+        Self { waits_for_scans, ..self }
+    }
+
+    /// Whether files can be opened only after a virus scanner has tagged them.
+    pub const fn waits_for_scans(&self) -> bool {
+        self.waits_for_scans
+    }
+
+    /// Creates a form that uploads a file of 1 byte to 10 MiB to `key` within 15 minutes and then redirects to `redirect`. S3
+    /// adds the parameters `bucket`, `key` and `etag` to the redirect URL.
     pub async fn upload_form(
         &self,
         key: &str,
         redirect: &str,
+        now: Timestamp,
+    ) -> Result<UploadForm, BucketError> {
+        let result = ("success_action_redirect".to_owned(), redirect.to_owned());
+        self.form(key, result, [1, MAX_UPLOAD as u64], later(now, UPLOAD_TIME), now).await
+    }
+
+    /// Creates a form with which a program uploads a file of exactly `size` bytes to `key` before `until`. S3 answers with 201.
+    pub async fn upload_ticket(
+        &self,
+        key: &str,
+        size: u64,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<UploadForm, BucketError> {
+        let result = ("success_action_status".to_owned(), "201".to_owned());
+        self.form(key, result, [size, size], until, now).await
+    }
+
+    async fn form(
+        &self,
+        key: &str,
+        result: (String, String),
+        [least, most]: [u64; 2],
+        until: Timestamp,
         now: Timestamp,
     ) -> Result<UploadForm, BucketError> {
         if !is_key(key) {
@@ -156,7 +207,7 @@ impl Bucket {
         let scope = format!("{}/{day}/{region}/{SERVICE}/aws4_request", credentials.access_key_id());
         let mut fields = vec![
             ("key".to_owned(), key.to_owned()),
-            ("success_action_redirect".to_owned(), redirect.to_owned()),
+            result,
             ("x-amz-algorithm".to_owned(), ALGORITHM.to_owned()),
             ("x-amz-credential".to_owned(), scope),
             ("x-amz-date".to_owned(), now.strftime("%Y%m%dT%H%M%SZ").to_string()),
@@ -165,10 +216,9 @@ impl Bucket {
             credentials.session_token().map(|token| ("x-amz-security-token".to_owned(), token.to_owned())),
         );
         let mut conditions =
-            vec![json!({ "bucket": self.name }), json!(["content-length-range", 1, MAX_UPLOAD])];
+            vec![json!({ "bucket": self.name }), json!(["content-length-range", least, most])];
         conditions.extend(fields.iter().map(|(name, value)| json!({ name: value })));
-        let end = now.checked_add(UPLOAD_TIME).unwrap_or(Timestamp::MAX);
-        let expiration = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let expiration = until.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let policy =
             STANDARD.encode(json!({ "expiration": expiration, "conditions": conditions }).to_string());
         let signature = signature(&credentials, region, &policy, now);
@@ -320,6 +370,27 @@ impl Bucket {
         let response =
             self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
         if response.status == StatusCode::OK { Ok(response) } else { Err(bucket_error(&response)) }
+    }
+
+    /// Reads what a virus scanner has found in an object: `GuardDuty` Malware Protection for S3 tags objects.
+    pub async fn scan(&self, key: &str, now: Timestamp) -> Result<Scan, BucketError> {
+        let url = format!("{}?tagging=", self.object_url(key)?);
+        let request = self.signed("GET", &url, self.http.get(&url), &[], now).await?;
+        let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
+        let tags = String::from_utf8_lossy(&response.body);
+        if response.status != StatusCode::OK || !tags.contains("<Tagging") {
+            return Err(bucket_error(&response));
+        }
+        let value = tags.split_once(&format!("<Key>{SCAN_TAG}</Key>")).and_then(|(_, rest)| {
+            let (value, _) = rest.split_once("<Value>")?.1.split_once("</Value>")?;
+            Some(value)
+        });
+        Ok(match value {
+            Some("NO_THREATS_FOUND") => Scan::Clean,
+            Some("THREATS_FOUND") => Scan::Threat,
+            // What could not be scanned (UNSUPPORTED, ACCESS_DENIED, FAILED) can't be opened either.
+            _ => Scan::Pending,
+        })
     }
 
     /// Lists the first keys that begin with `prefix` and sort after `after`: up to 100, in their order.

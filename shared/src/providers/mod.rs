@@ -159,6 +159,7 @@ impl Providers {
             let (http, credentials) = (self.http_client()?.clone(), access.aws.credentials());
             let (region, endpoint) = (&access.aws.region, access.endpoint.as_deref());
             let bucket = Bucket::new(http, credentials, &access.name, region, endpoint);
+            let bucket = bucket.map(|bucket| bucket.waiting_for_scans(access.waits_for_scans));
             bucket.inspect_err(|sentence| tracing::error!(sentence, "no bucket for resumes")).ok()
         };
         self.0.resumes.get_or_init(create).as_ref()

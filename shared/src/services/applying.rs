@@ -50,10 +50,10 @@ pub fn apply_with_form(
     let submitted = match applied {
         Ok((_, application)) => {
             let submission = application.submissions.last().copied();
-            Some((application.id, submission.ok_or_else(not_added)?))
+            Some((application.id, submission.ok_or_else(not_added)?, true))
         }
         Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(id))) => {
-            Some((id, apply_again(transaction, &before, id, role, form, author)?))
+            Some((id, apply_again(transaction, &before, id, role, form, author)?, false))
         }
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
             transaction.require_candidate(&before);
@@ -61,8 +61,11 @@ pub fn apply_with_form(
         }
         Err(error) => return Err(error),
     };
-    let submitted =
-        submitted.map(|(application_id, submission_id)| SubmittedWith { application_id, submission_id });
+    let submitted = submitted.map(|(application_id, submission_id, is_first)| SubmittedWith {
+        application_id,
+        submission_id,
+        is_first,
+    });
     Ok(Upload { candidate_id, is_new, submitted })
 }
 

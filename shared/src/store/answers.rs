@@ -2,16 +2,60 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
+
 use super::candidates::MAX_PAGES;
-use super::{Store, StoreError, Transaction, item, keys};
+use super::keys::{self, Key};
+use super::{Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Answer, Answers, Tenant};
+use crate::model::{Answer, Answers, Application, Tenant};
+
+/// The attribute with the answers of an application or a submission.
+const ANSWERS: &str = "answers";
 
 impl Transaction {
     /// Inserts the answers of a new application. The same transaction writes the candidate.
     pub fn insert_answers(&mut self, candidate: Id, answers: &Answers) -> Result<(), StoreError> {
         let key = keys::application_answers(self.tenant, candidate, answers.application_id);
         self.insert(item::write(answers, key, None)?);
+        Ok(())
+    }
+
+    /// Adds an answer that came after the form to those of its application. The same transaction replaces the candidate.
+    pub fn add_answer(
+        &mut self,
+        candidate: Id,
+        application: &Application,
+        answer: Answer,
+    ) -> Result<(), StoreError> {
+        let application_id = application.id;
+        if application.has_answers {
+            let key = keys::application_answers(self.tenant, candidate, application_id);
+            return self.append_answer(key, &answer);
+        }
+        self.insert_answers(candidate, &Answers { application_id, answers: vec![answer] })
+    }
+
+    /// Adds an answer that came after a form to its submission. The same transaction replaces the candidate.
+    pub fn add_answer_to_submission(
+        &mut self,
+        candidate: Id,
+        submission: Id,
+        answer: &Answer,
+    ) -> Result<(), StoreError> {
+        self.append_answer(keys::submission(self.tenant, candidate, submission), answer)
+    }
+
+    fn append_answer(&mut self, key: Key, answer: &Answer) -> Result<(), StoreError> {
+        let answer = serde_dynamo::to_attribute_value(answer)
+            .map_err(|error| StoreError::Internal(format!("an answer cannot be written: {error}")))?;
+        self.update(
+            key,
+            "SET #answers = list_append(if_not_exists(#answers, :none), :answer)",
+            "attribute_exists(pk)",
+            vec![("#answers", ANSWERS.to_owned())],
+            vec![(":none", AttributeValue::L(Vec::new())), (":answer", AttributeValue::L(vec![answer]))],
+        );
         Ok(())
     }
 }

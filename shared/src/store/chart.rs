@@ -81,8 +81,8 @@ macro_rules! rows {
             /// answers of an application
             application_answers: Answers, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_answers,
                 "ANSWERS#{application:016}"(application: Id), of Candidate;
-            /// file that came with a submitted form
-            submitted_file: SubmittedFile, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
+            /// file of a candidate, whose content is in the bucket
+            file: CandidateFile, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_files,
                 "FILE#{id:016}"(id: Id), of Candidate;
             /// submitted form
             submission: Submission, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
@@ -93,7 +93,7 @@ macro_rules! rows {
             /// note about a candidate
             note: Note, "{tenant}#CANDIDATE_NOTE#{candidate:016}"(tenant: Tenant, candidate: Id) as notes, "{id:016}"(id: Id),
                 of Candidate;
-            /// trace: leads from a candidate to a receipt, an expected upload, a question of an assistant, an answer of a webhook
+            /// trace: leads from a candidate to a receipt, an expected upload, a file that nobody has, a question of an assistant, an answer of a webhook
             /// endpoint, or suspect forms with a former e-mail address
             trace: Trace, "{tenant}#CANDIDATE_TRACE#{candidate:016}"(tenant: Tenant, candidate: Id) as traces,
                 "{target}"(target: String), of Candidate;
@@ -146,7 +146,7 @@ macro_rules! rows {
             retention_start: DuePerson, "{tenant}#RETENTION#{hired_or_others}"
                 (tenant: Tenant, hired_or_others: bool = if hired_or_others { "hired" } else { "others" }),
                 "{start}#{candidate:016}"(start: Timestamp = sortable(start), candidate: Id), of Tenant;
-            /// expected upload of a resume, by the hash of its ticket
+            /// expected upload of a resume and of files that answer questions, by the hash of their ticket
             upload: Upload, "{tenant}#UPLOAD#{ticket}"(tenant: Tenant, ticket: &str), "UPLOAD"(), of Others, and expires;
             /// expected upload of a resume with a suspect form, by the hash of its ticket
             suspect_upload: SuspectUpload, "{tenant}#UPLOAD#{ticket}"(tenant: Tenant, ticket: &str), "SUSPECT"(), of Others, and expires;

@@ -4,6 +4,7 @@
 //! rest. What is found through an item is removed before that item, so a task that was killed is repeated.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::candidates::Touchpoints;
@@ -24,7 +25,7 @@ use crate::model::{
     ResumeFile, Screen, ScreenRecord, Source, SuspectForm, TaskKind, Tenant, Touchpoint, TouchpointKind,
 };
 
-/// What an erasure has to know about an expected upload, or about a member's file before the candidate has it.
+/// What an erasure has to know about an expected upload, or about a file that the candidate does not have yet, or no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadTrace {
     /// The hash of the upload's ticket.
@@ -35,6 +36,16 @@ pub struct UploadTrace {
     pub until: Timestamp,
 }
 
+/// The time for which a form that was given out, or a request that is running, may still upload a file.
+const STILL_UPLOADING: SignedDuration = SignedDuration::from_mins(15);
+
+impl UploadTrace {
+    /// When nothing can be uploaded any more.
+    pub fn over(&self) -> Timestamp {
+        later(self.until, STILL_UPLOADING)
+    }
+}
+
 /// An item that leads from a candidate to another item, whose key does not contain the candidate.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -43,6 +54,8 @@ pub(super) enum Trace {
     Receipt { route: String, idempotency_key: String },
     /// An expected upload.
     Upload(UploadTrace),
+    /// A file in the bucket that the candidate does not have yet, or no more.
+    Unattached(UploadTrace),
     /// A question about a call of an assistant.
     Confirmation { hash: String },
     /// A webhook endpoint's answer to an event about the candidate.
@@ -70,7 +83,7 @@ impl Trace {
             Self::Answer { endpoint, delivery, at } => {
                 Some(keys::delivery_answer(tenant, *endpoint, *delivery, *at))
             }
-            Self::FormerAddress { .. } => None,
+            Self::Unattached(_) | Self::FormerAddress { .. } => None,
         }
     }
 }
@@ -176,13 +189,13 @@ impl Transaction {
     }
 
     /// A trace that does not expire, because S3 does not delete the file.
-    pub(super) fn put_lasting_upload_trace(
+    pub(super) fn put_unattached_trace(
         &mut self,
         candidate: Id,
         upload: UploadTrace,
     ) -> Result<(), StoreError> {
-        let key = keys::upload_trace(self.tenant, candidate, &upload.hash);
-        self.put_trace(&Trace::Upload(upload), key, None)
+        let key = keys::unattached_trace(self.tenant, candidate, &upload.hash);
+        self.put_trace(&Trace::Unattached(upload), key, None)
     }
 
     fn put_trace(&mut self, trace: &Trace, key: Key, expires_at: Option<i64>) -> Result<(), StoreError> {
@@ -306,8 +319,10 @@ impl Store {
             let mut transaction = Transaction::new(tenant);
             for trace in traces {
                 let Some(key) = trace.target(tenant) else {
-                    if let Trace::FormerAddress { suspects } = trace {
-                        traced.suspects.push(suspects);
+                    match trace {
+                        Trace::FormerAddress { suspects } => traced.suspects.push(suspects),
+                        Trace::Unattached(upload) => traced.uploads.push(upload),
+                        _ => {}
                     }
                     continue;
                 };
@@ -339,7 +354,7 @@ impl Store {
                         }
                         traced.uploads.push(upload);
                     }
-                    Trace::FormerAddress { .. } => {}
+                    Trace::Unattached(_) | Trace::FormerAddress { .. } => {}
                 }
             }
             if !transaction.is_empty() {
@@ -370,7 +385,24 @@ impl Store {
     ) -> Result<(), CommitError> {
         let mut transaction = Transaction::new(tenant);
         transaction.delete(keys::upload_trace(tenant, candidate, &upload.hash));
+        transaction.delete(keys::unattached_trace(tenant, candidate, &upload.hash));
         self.commit(transaction).await
+    }
+
+    /// The files in the bucket that the candidate does not have yet, or no more.
+    pub async fn list_unattached_files(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+    ) -> Result<Vec<UploadTrace>, StoreError> {
+        let items = self.read_partition(&keys::unattached_files(tenant, candidate), usize::MAX).await?;
+        let traces = items.into_iter().map(|(_, item)| item::read::<Trace>(item));
+        let uploads = traces.filter_map(|trace| match trace {
+            Ok(Trace::Unattached(upload)) => Some(Ok(upload)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        });
+        uploads.collect()
     }
 
     /// The screens of an erased candidate that have not been removed.

@@ -14,7 +14,7 @@ use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{
-    Answers, CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SubmittedFile, SuspectForm,
+    Answers, CandidateFile, CandidateRecord, Consent, Note, Screen, ScreenRecord, Submission, SuspectForm,
     Tenant, Touchpoint, Turn,
 };
 
@@ -35,8 +35,8 @@ pub struct CandidateData {
     pub submissions: Vec<Submission>,
     /// The answers of applications.
     pub answers: Vec<Answers>,
-    /// The files that came with forms.
-    pub files: Vec<SubmittedFile>,
+    /// The files, newest first.
+    pub files: Vec<CandidateFile>,
     /// The newest suspect forms with the candidate's e-mail address.
     pub suspects: Vec<SuspectForm>,
     /// Everything else that belongs to the candidate, by the plural of the kind's name, newest first.
@@ -107,7 +107,7 @@ impl Store {
             consents: take(&mut found, "consent")?,
             submissions: take(&mut found, "submission")?,
             answers: take(&mut found, "application_answers")?,
-            files: take(&mut found, "submitted_file")?,
+            files: take(&mut found, "file")?,
             suspects,
             others: found.into_iter().map(as_stored).collect::<Result<_, _>>()?,
         })))

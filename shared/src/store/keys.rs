@@ -24,10 +24,12 @@ use crate::model::{
 
 /// The range key of a record.
 pub(super) const RECORD: &str = "~FILE";
-/// The prefix of the range keys of files that came with submitted forms. It sorts right before submitted forms.
+/// The prefix of the range keys of files. It sorts right before submitted forms.
 const FILE: &str = "FILE#";
 /// The prefix of the range keys of submitted forms.
 pub(super) const SUBMISSION: &str = "FORM#";
+/// The prefix of the range keys of traces that lead to files that nobody has.
+const UNATTACHED: &str = "UNATTACHED#";
 /// A range key that sorts after all submitted forms.
 const SUBMISSION_END: &str = "FORM#~";
 /// The prefix of the range keys of touchpoints, which the version of the record follows.
@@ -274,6 +276,16 @@ pub(super) fn confirmation_trace(tenant: Tenant, candidate: Id, hash: &str) -> K
 
 pub(super) fn upload_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
     trace(tenant, candidate, format!("UPLOAD#{hash}"))
+}
+
+pub(super) fn unattached_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
+    trace(tenant, candidate, format!("{UNATTACHED}{hash}"))
+}
+
+/// The traces of a candidate that lead to files that nobody has.
+pub(super) fn unattached_files(tenant: Tenant, candidate: Id) -> Partition {
+    let pk = unattached_trace(tenant, candidate, "").pk;
+    Partition::section(pk, UNATTACHED, &format!("{UNATTACHED}~"))
 }
 
 pub(super) fn former_address_trace(tenant: Tenant, candidate: Id, suspects: &str) -> Key {

@@ -22,6 +22,7 @@ mod erasures;
 mod error;
 mod events;
 mod exports;
+mod files;
 mod finding;
 mod gate;
 mod grants;

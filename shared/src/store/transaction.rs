@@ -350,6 +350,11 @@ impl Transaction {
         self.plain(Effect::Delete(key), Guard::Unchanged, "attribute_exists(pk)");
     }
 
+    /// Deletes an item whose stored form must satisfy a condition without values.
+    pub(super) fn delete_where(&mut self, key: Key, condition: &'static str) {
+        self.plain(Effect::Delete(key), Guard::Unchanged, condition);
+    }
+
     /// Deletes an item unconditionally. If the item needs a guard, another action of the transaction has it.
     pub(super) fn delete(&mut self, key: Key) {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");

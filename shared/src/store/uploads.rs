@@ -1,18 +1,18 @@
-//! Expected uploads: each ticket allows adding one resume to one application.
+//! Expected uploads: each ticket allows adding one resume to one application, and one file for each question that asks for one.
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 
 use super::erasures::UploadTrace;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::{Store, StoreError, Transaction, item};
+use super::{Item, Store, StoreError, Transaction, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::Tenant;
 
-/// An expected upload of a resume.
+/// An expected upload of a resume, and of files that answer questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// The candidate.
@@ -30,6 +30,9 @@ pub struct SubmittedWith {
     pub application_id: Id,
     /// The submission.
     pub submission_id: Id,
+    /// Whether it is the form that created the application: its answers are also the application's.
+    #[serde(default)]
+    pub is_first: bool,
 }
 
 impl Transaction {
@@ -47,20 +50,35 @@ impl Transaction {
         self.put_upload_trace(upload.candidate_id, UploadTrace { hash: hash.to_owned(), key, until })
     }
 
-    /// Records that a member's file is about to be kept for the candidate under `upload.key`, so that an erasure finds the
-    /// file even if the candidate never gets it.
+    /// Records that a file is about to be kept for the candidate under `upload.key`, or is no longer the candidate's. A task
+    /// deletes it some time after `upload.until`, unless the candidate has it by then, and so does an erasure.
     pub fn expect_file(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
-        self.put_lasting_upload_trace(candidate, upload)
+        let over = upload.over();
+        self.put_unattached_trace(candidate, upload)?;
+        self.look_at_files(candidate, over)
     }
 
     /// Deletes the record of [`Self::expect_file`], because the candidate has the file.
     pub fn forget_expected_file(&mut self, candidate: Id, hash: &str) {
-        self.delete(keys::upload_trace(self.tenant, candidate, hash));
+        self.delete(keys::unattached_trace(self.tenant, candidate, hash));
     }
 
-    /// Deletes the expected upload of the ticket with this hash. The upload must exist.
-    pub fn delete_upload(&mut self, hash: &str) {
-        self.delete_existing(keys::upload(self.tenant, hash));
+    /// Records an upload that a ticket allows until `upload.until`, so that an erasure finds it.
+    pub fn trace_upload(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
+        self.put_upload_trace(candidate, upload)
+    }
+
+    /// Uses up what the ticket with this hash allows: the resume, or the file that answers a question. It must not have been
+    /// used. The rest of the ticket stays, and expires.
+    pub fn use_upload(&mut self, hash: &str, question: Option<Id>) {
+        let part = part(question);
+        self.update(
+            keys::upload(self.tenant, hash),
+            "ADD #used :used",
+            format!("attribute_exists(pk) AND {UNUSED}"),
+            vec![("#used", USED.to_owned())],
+            vec![(":used", AttributeValue::Ss(vec![part.clone()])), (":part", AttributeValue::S(part))],
+        );
     }
 }
 
@@ -71,31 +89,48 @@ pub enum UploadAttempt {
     Allowed(Upload),
     /// Too many files were checked already.
     Exhausted,
-    /// No upload is expected: the file was attached already, or nobody applied with this ticket.
+    /// The file was attached already.
+    Used,
+    /// No upload is expected: nobody applied with this ticket.
     Unexpected,
 }
 
 /// The attribute of an expected upload with the number of files that were checked.
 const CHECKED: &str = "checked";
-/// The maximum number of files that are checked for one ticket.
-const MAX_CHECKED: u64 = 20;
+/// The attribute with what was attached: a set of [`part`]s.
+const USED: &str = "used";
+const UNUSED: &str = "(attribute_not_exists(#used) OR NOT contains(#used, :part))";
+
+/// What a ticket allows: the resume, or the file that answers a question.
+fn part(question: Option<Id>) -> String {
+    question.map_or_else(|| "resume".to_owned(), |id| id.to_string())
+}
 
 impl Store {
-    /// Counts an attempt to attach the file that the ticket with this hash allows. Each attempt reads a whole file, so a
-    /// ticket allows only a few.
-    pub async fn count_upload(&self, tenant: Tenant, hash: &str) -> Result<UploadAttempt, StoreError> {
+    /// Counts an attempt to attach the file that the ticket with this hash allows: the resume, or the answer to a question. Each
+    /// attempt reads a whole file, so a ticket allows only `most`. The caller has checked that the ticket has not expired.
+    pub async fn count_upload(
+        &self,
+        tenant: Tenant,
+        hash: &str,
+        question: Option<Id>,
+        most: usize,
+    ) -> Result<UploadAttempt, StoreError> {
+        let part = part(question);
         let call = self
             .client
             .update_item()
             .table_name(&*self.table)
             .set_key(Some(keys::upload(tenant, hash).attributes()))
             .update_expression("ADD #checked :one")
-            .condition_expression(
-                "attribute_exists(pk) AND (attribute_not_exists(#checked) OR #checked < :most)",
-            )
+            .condition_expression(format!(
+                "attribute_exists(pk) AND (attribute_not_exists(#checked) OR #checked < :most) AND {UNUSED}"
+            ))
             .expression_attribute_names("#checked", CHECKED)
+            .expression_attribute_names("#used", USED)
             .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":most", number(MAX_CHECKED))
+            .expression_attribute_values(":most", number(most as u64))
+            .expression_attribute_values(":part", AttributeValue::S(part.clone()))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match self.count(call.send()).await {
@@ -107,10 +142,15 @@ impl Store {
             }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failure)) => {
-                    Ok(if failure.item.is_some() {
-                        UploadAttempt::Exhausted
-                    } else {
-                        UploadAttempt::Unexpected
+                    let used = |item: &Item| {
+                        item.get(USED)
+                            .and_then(|used| used.as_ss().ok())
+                            .is_some_and(|used| used.contains(&part))
+                    };
+                    Ok(match &failure.item {
+                        None => UploadAttempt::Unexpected,
+                        Some(item) if used(item) => UploadAttempt::Used,
+                        Some(_) => UploadAttempt::Exhausted,
                     })
                 }
                 _ => Err(StoreError::of(&error)),

@@ -1,7 +1,7 @@
 //! The tool that shows one candidate.
 
 use serde_json::{Map, Value, json};
-use shared::handlers::{applications, candidate_detail, notes};
+use shared::handlers::{applications, candidate_detail, files, notes};
 use shared::http::{HandlerCall, input};
 use shared::id::Id;
 use shared::model::{AuditAction, Scope};
@@ -17,7 +17,7 @@ use crate::request::McpRequest;
 pub(super) const TOOL: Tool = Tool {
     name: "get_candidate",
     title: "Get a candidate",
-    description: "Shows one candidate: applications and voice screens; detailed adds history and notes. Not to find \
+    description: "Shows one candidate: applications and voice screens; detailed adds history, notes and files. Not to find \
                   people (search_candidates), nor for transcripts (get_screen).",
     annotations: Annotations::READ,
     scopes: &[Scope::CandidatesRead],
@@ -123,9 +123,15 @@ async fn answer(request: &McpRequest, id: Id, format: ResponseFormat) -> Result<
     }
     let call = request.call(Some(id), Map::new())?;
     let answered = request.carry_out(call, applications::list_answers).await?;
+    let call = request.call(Some(id), Map::from_iter([("limit".to_owned(), NEWEST.into())]))?;
+    let listed = request.carry_out(call, files::list_files).await?;
     let within = budget::MAX - FOR_NOTES;
     let with_answers = |max| {
         let mut shown = show(&candidate, format, max);
+        let files = names_of_files(&listed, max);
+        if !files.is_empty() {
+            shown["untrusted"]["files"] = files.into();
+        }
         let answers = answers(&answered, max);
         if !answers.is_empty() {
             shown["untrusted"]["answers"] = answers.into();
@@ -261,6 +267,17 @@ fn show(candidate: &Value, format: ResponseFormat, max: usize) -> Value {
     json!(shown)
 }
 
+/// The newest files, with their names.
+fn names_of_files(listed: &Value, max: usize) -> Vec<Value> {
+    let files = listed["data"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+    let shown = files.map(|file| {
+        let mut shown = trusted(file, &["id", "application_id", "kind", "status", "created_at"]);
+        shown.extend(untrusted(file, &["name"], max));
+        json!(shown)
+    });
+    shown.collect()
+}
+
 /// The answers of the newest application that has any.
 fn answers(answered: &Value, max: usize) -> Vec<Value> {
     let newest = &answered[0];
@@ -279,6 +296,7 @@ fn event(touchpoint: &Value) -> Value {
         "application_id",
         "role_id",
         "screen_id",
+        "file_id",
         "from",
         "to",
         "start_date",

@@ -59,6 +59,7 @@ impl LocalBucket {
         BucketAccess {
             name: BUCKET.to_owned(),
             endpoint: Some(base_url.to_owned()),
+            waits_for_scans: false,
             aws: AwsAccess {
                 region: REGION.to_owned(),
                 access_key_id: ACCESS_KEY.to_owned(),
@@ -93,6 +94,7 @@ impl LocalBucket {
             Method::GET if request.uri().query().is_some_and(|query| query.starts_with("list-type=")) => {
                 self.list(&request, now).await
             }
+            Method::GET if request.uri().query() == Some("tagging=") => self.tags(&request, now).await,
             Method::GET => self.get(&request, now).await,
             Method::DELETE => self.delete(&request, now).await,
             Method::POST => self.post(&request, now).await,
@@ -123,6 +125,26 @@ impl LocalBucket {
         let contents = keys.map(|key| format!("<Contents><Key>{}</Key></Contents>", escaped(key)));
         let contents: String = contents.collect();
         Ok(xml(StatusCode::OK, &format!("<ListBucketResult>{contents}</ListBucketResult>")))
+    }
+
+    /// Tags an object with what a virus scanner has found, as `GuardDuty` does. Returns whether there is such an object.
+    pub async fn scan(&self, key: &str, result: &str) -> bool {
+        let Ok(Some((metadata, content))) = self.storage.read(key).await else { return false };
+        let metadata = Metadata { scan: Some(result.to_owned()), ..metadata };
+        self.storage.write(key, &metadata, &content).await.is_ok()
+    }
+
+    /// Returns the tags of an object.
+    async fn tags(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        let key = self.key(request.uri().path())?;
+        verify_request(request, now)?;
+        let (metadata, _) = self.storage.read(key).await?.ok_or_else(S3Error::no_such_key)?;
+        let tag = metadata.scan.map(|result| {
+            let (key, value) = ("GuardDutyMalwareScanStatus", escaped(&result));
+            format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>")
+        });
+        let tags = tag.unwrap_or_default();
+        Ok(xml(StatusCode::OK, &format!("<Tagging><TagSet>{tags}</TagSet></Tagging>")))
     }
 
     /// Deletes an object, if it exists.
@@ -175,11 +197,13 @@ impl LocalBucket {
             return Err(S3Error::invalid_key());
         }
         let content_type = form.fields.get("content-type").map_or(DEFAULT_CONTENT_TYPE, String::as_str);
-        let metadata = Metadata { content_type: content_type.to_owned(), content_disposition: None };
+        let metadata =
+            Metadata { content_type: content_type.to_owned(), content_disposition: None, scan: None };
         self.storage.write(key, &metadata, &form.file).await?;
         let etag = etag(&form.file);
         let mut response = Response::new(Bytes::new());
-        *response.status_mut() = StatusCode::NO_CONTENT;
+        let is_created = form.fields.get("success_action_status").is_some_and(|status| status == "201");
+        *response.status_mut() = if is_created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
         let redirect = form.fields.get("success_action_redirect").and_then(|url| Url::parse(url).ok());
         if let Some(mut url) = redirect.filter(|url| matches!(url.scheme(), "http" | "https")) {
             let pairs = [("bucket", self.name.as_str()), ("key", key), ("etag", &etag)];
@@ -202,6 +226,7 @@ impl LocalBucket {
         let metadata = Metadata {
             content_type: content_type.to_owned(),
             content_disposition: header("content-disposition").map(str::to_owned),
+            scan: None,
         };
         self.storage.write(key, &metadata, request.body()).await?;
         let mut response = Response::new(Bytes::new());
@@ -238,6 +263,7 @@ impl LocalBucket {
         let metadata = Metadata {
             content_type: content_type.to_owned(),
             content_disposition: disposition.map(str::to_owned),
+            scan: None,
         };
         self.storage.write(key, &metadata, &content).await?;
         let etag = escaped(&etag);

@@ -78,8 +78,8 @@ fn is_exempt(name: &str) -> bool {
 
 fn is_supported(name: &str) -> bool {
     is_exempt(name)
-        || matches!(name, "content-type" | "key" | "success_action_redirect" | "x-amz-algorithm")
-        || matches!(name, "x-amz-credential" | "x-amz-date")
+        || matches!(name, "content-type" | "key" | "success_action_redirect" | "success_action_status")
+        || matches!(name, "x-amz-algorithm" | "x-amz-credential" | "x-amz-date")
 }
 
 impl<'c> Condition<'c> {

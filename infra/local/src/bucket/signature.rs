@@ -197,6 +197,7 @@ fn parse_query(query: &str) -> Result<Parameters, S3Error> {
                     | "response-content-disposition"
                     | "response-content-type"
                     | "start-after"
+                    | "tagging"
                     | "x-id"
             );
         if !is_supported {

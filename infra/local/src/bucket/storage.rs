@@ -27,6 +27,9 @@ pub(super) enum Storage {
 pub(super) struct Metadata {
     pub(super) content_type: String,
     pub(super) content_disposition: Option<String>,
+    /// What a virus scanner has found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scan: Option<String>,
 }
 
 impl Storage {

@@ -1,6 +1,6 @@
 //! Exports of candidates: everything that is stored about a person, as one document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::application::Application;
 use super::candidate::Candidate;
 use super::consent::Consent;
+use super::file::CandidateFile;
 use super::note::Note;
 use super::question::Answer;
 use super::resume::ResumeLinks;
@@ -17,8 +18,8 @@ use super::submission::{FormContent, Submission};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    self, Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ResumeFile, ScreenRecord,
-    Touchpoint, Turn, VoiceProvider, WebAddress,
+    self, Assessment, CallState, CandidateRecord, Excerpt, LegalHold, ScreenRecord, Touchpoint, Turn,
+    VoiceProvider,
 };
 use crate::providers::bucket::Bucket;
 use crate::store::{CandidateData, ScreenData};
@@ -50,8 +51,8 @@ pub struct CandidateExport {
     /// Application forms with the candidate's e-mail address that wait until a member accepts or discards them, the newest
     /// 100.
     suspect_forms: Vec<SuspectForm>,
-    /// The uploaded files.
-    files: Vec<ExportedFile>,
+    /// The uploaded files, newest first.
+    files: Vec<CandidateFile>,
     /// What has no place of its own yet: by the plural of the kind's name.
     #[serde(flatten)]
     #[schema(ignore)]
@@ -113,18 +114,6 @@ impl From<model::SuspectForm> for SuspectForm {
     }
 }
 
-/// An uploaded file.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ExportedFile {
-    /// The identifier of a file that came with an application form; `null` for others.
-    id: Option<Id>,
-    /// The file name for the download.
-    name: String,
-    /// The URL, which expires within an hour.
-    #[schema(value_type = Option<String>)]
-    url: Option<WebAddress>,
-}
-
 impl CandidateExport {
     /// The maximum size in bytes. A function's response can have 6 MB.
     pub const MAX_BYTES: usize = 5_000_000;
@@ -158,14 +147,12 @@ impl CandidateExport {
             version: _,
         } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
-        let resumes = touchpoints.iter().filter_map(Touchpoint::resume).chain(&candidate.profile.resume);
-        let uploaded: BTreeSet<_> = resumes.filter_map(Resume::file).collect();
-        let id = |file: &ResumeFile| files.iter().find(|one| one.resume == *file).map(|one| one.id);
-        let files = uploaded.into_iter().map(|file| ExportedFile {
-            id: id(file),
-            name: file.file_name(candidate.profile.name.as_str()),
-            url: links.address(&Resume::File(file.clone())),
-        });
+        let mut exported = Vec::new();
+        for file in files {
+            exported.push(
+                CandidateFile::of(candidate.id, candidate.profile.name.as_str(), file, bucket, now).await,
+            );
+        }
         let applications = applications.iter().rev().map(|one| {
             let found = answers.iter().position(|answers| answers.application_id == one.id);
             let found = found.map(|index| answers.swap_remove(index).answers).unwrap_or_default();
@@ -184,7 +171,7 @@ impl CandidateExport {
             consents: consents.into_iter().map(|consent| Consent::of(candidate.id, consent)).collect(),
             submissions: submissions.into_iter().map(|form| Submission::of(candidate.id, form)).collect(),
             suspect_forms: suspects.into_iter().map(SuspectForm::from).collect(),
-            files: files.collect(),
+            files: exported,
             others,
             touchpoints: touchpoints
                 .into_iter()

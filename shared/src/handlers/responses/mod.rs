@@ -4,6 +4,7 @@ pub mod application;
 pub mod candidate;
 pub mod consent;
 pub mod export;
+pub mod file;
 pub mod note;
 pub mod posting;
 pub mod question;
