@@ -93,8 +93,8 @@ macro_rules! rows {
             /// note about a candidate
             note: Note, "{tenant}#CANDIDATE_NOTE#{candidate:016}"(tenant: Tenant, candidate: Id) as notes, "{id:016}"(id: Id),
                 of Candidate;
-            /// trace: leads from a candidate to a receipt, an expected upload, a file that nobody has, a question of an assistant, an answer of a webhook
-            /// endpoint, or suspect forms with a former e-mail address
+            /// trace: leads from a candidate to a receipt, an expected upload, a file that nobody has, a question of an assistant, an
+            /// answer of a webhook endpoint, or suspect forms with a former e-mail address
             trace: Trace, "{tenant}#CANDIDATE_TRACE#{candidate:016}"(tenant: Tenant, candidate: Id) as traces,
                 "{target}"(target: String), of Candidate;
             /// candidate whose erasure is not finished
