@@ -426,7 +426,7 @@ class Faults(unittest.TestCase):
             "TableEncryption allows the use of the key without": lambda t: t["Resources"]["TableEncryption"]["Properties"][
                 "PolicyDocument"
             ]["Statement"][0].pop("Condition"),
-            "allows s3:PutObject outside of a folder": lambda t: statement(t, "TasksFunctionRole", 3).update(
+            "allows s3:PutObject outside of a folder": lambda t: statement(t, "TasksFunctionRole", 4).update(
                 Resource={"Fn::Sub": "${Resumes.Arn}/*"}
             ),
         }
