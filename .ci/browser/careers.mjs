@@ -199,7 +199,7 @@ export async function visit({ service, open, step }, options) {
     );
     assert.deepEqual(
       candidate.touchpoints.map(({ kind }) => kind),
-      ["updated", "applied", "consent_changed", "consent_changed", "created"],
+      ["updated", "file_added", "applied", "consent_changed", "consent_changed", "created"],
     );
     assert.deepEqual(
       candidate.consents.map(({ purpose, granted }) => [purpose, granted]),
