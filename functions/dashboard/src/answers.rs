@@ -6,9 +6,10 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Answer, CandidateRecord, Stage};
+use shared::model::{Answer, AnswerValue, CandidateRecord, Stage};
 use shared::store::Listed;
 
+use crate::files;
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
 
@@ -18,13 +19,20 @@ pub(crate) struct AnswerRow<'p> {
     pub(crate) label: &'p str,
     /// The answer in words.
     pub(crate) value: String,
+    /// The path that opens the file, if the answer is one.
+    pub(crate) path: Option<String>,
 }
 
-/// The answers in their order.
-pub(crate) fn rows(answers: &[Answer]) -> Vec<AnswerRow<'_>> {
-    let rows = answers
-        .iter()
-        .map(|answer| AnswerRow { label: answer.label.as_str(), value: answer.value.to_string() });
+/// The answers in their order, of a candidate or of a suspect form, which has no files.
+pub(crate) fn rows(answers: &[Answer], candidate: Option<Id>) -> Vec<AnswerRow<'_>> {
+    let rows = answers.iter().map(|answer| AnswerRow {
+        label: answer.label.as_str(),
+        value: answer.value.to_string(),
+        path: match answer.value {
+            AnswerValue::File(file) => candidate.map(|candidate| files::path(candidate, file)),
+            _ => None,
+        },
+    });
     rows.collect()
 }
 

@@ -359,18 +359,22 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             is_reapplied: application.reapplied,
             id: application.id.get(),
             file: submissions.link(application.resume_file_id),
-            answers: answered.get(&application.id).map(|found| answers::rows(found)).unwrap_or_default(),
+            answers: answered
+                .get(&application.id)
+                .map(|found| answers::rows(found, Some(id)))
+                .unwrap_or_default(),
             offer: submissions.offer(application, &zone)?,
         })
     });
     let applications = applications.collect::<Result<_, _>>()?;
     let screens = found.screens.iter().map(|screen| screen_row(screen, title(screen.role_id), &zone));
-    let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
+    let is_here = |resume: &&Resume| resume.file().is_none_or(|file| submissions.of_stored(file).is_some());
+    let history = told_once(&found.touchpoints).map(|touchpoint| TouchpointRow {
         at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
         form: submissions.form(touchpoint),
-        resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
+        resume_url: touchpoint.resume().filter(is_here).and_then(|resume| links.address(resume)),
     });
     let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
@@ -484,6 +488,17 @@ fn ended(Rejection { cause, stage }: Rejection<'_>, listed: Option<&str>) -> Str
     let stage = stage.map(|stage| format!(" at the {} stage", stage.as_str())).unwrap_or_default();
     let listed = listed.map(|name| format!(": {name}")).unwrap_or_default();
     format!("{how}{stage}{listed}")
+}
+
+/// The history, without the entries of files that the entry after them tells as a resume.
+fn told_once(touchpoints: &[Touchpoint]) -> impl Iterator<Item = &Touchpoint> {
+    let is_told = |index: usize, one: &Touchpoint| {
+        let after = index.checked_sub(1).and_then(|after| touchpoints.get(after));
+        matches!(one.kind, TouchpointKind::FileAdded { .. })
+            && after.is_some_and(|after| after.at == one.at && after.resume().is_some())
+    };
+    let all = touchpoints.iter().enumerate().filter(move |(index, one)| !is_told(*index, one));
+    all.map(|(_, one)| one)
 }
 
 /// Describes a touchpoint.

@@ -130,7 +130,7 @@ fn new_form(record: &CandidateRecord, request: &MemberRequest) -> Form {
             .hint("Optional: the application that the file belongs to."),
     ];
     let action = format!("/dashboard/candidates/{id}/files{}", in_list(request));
-    Form::new(Section::Candidates, format!("Add a file of {name}"), fields, action, "Add file")
+    Form::new(Section::Candidates, format!("Add a file to {name}"), fields, action, "Add file")
         .below(candidate_path(request, id), name)
         .lead("A new resume becomes the candidate's current one. Earlier files stay.")
 }

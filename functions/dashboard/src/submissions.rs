@@ -87,7 +87,7 @@ impl Submissions {
             resume_url: content.resume_url.as_ref().map(WebAddress::as_str),
             note: content.note.as_ref().map(Text::as_str),
             consents: &content.consents,
-            answers: answers::rows(&content.answers),
+            answers: answers::rows(&content.answers, Some(self.candidate)),
             file: self.link(form.resume_file_id),
         })
     }

@@ -205,7 +205,7 @@ async fn show(
         phone: form.content.phone.as_ref().map(Phone::as_str),
         resume_url: form.content.resume_url.as_ref().map(WebAddress::as_str),
         note: form.content.note.as_ref().map(Text::as_str),
-        answers: answers::rows(&form.content.answers),
+        answers: answers::rows(&form.content.answers, None),
         has_file: form.file.is_some(),
         role_id: form.role_id.get(),
         role_title: roles.get(&form.role_id).map_or("", |role| role.content.title.as_str()),

@@ -101,6 +101,9 @@ struct FileSize(u64);
 
 impl Value for FileSize {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        if scalar.is_blank() {
+            return Ok(None);
+        }
         scalar.whole_number_in(1..=MAX_UPLOAD as u64).map(|size| Some(Self(size)))
     }
 
