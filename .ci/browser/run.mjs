@@ -14,6 +14,7 @@ import * as careersFacts from "./careers_facts.mjs";
 import * as careersFeeds from "./careers_feeds.mjs";
 import * as careersKeyboard from "./careers_keyboard.mjs";
 import * as careersPages from "./careers_pages.mjs";
+import * as careersQuestions from "./careers_questions.mjs";
 import * as careersXss from "./careers_xss.mjs";
 import * as clicks from "./clicks.mjs";
 import * as connectedApps from "./connected_apps.mjs";
@@ -48,6 +49,7 @@ const SUBJECTS = [
   ["API reference", reference.visit],
   ["API reference, pages", reference.pages],
   ["API reference without scripts", reference.withoutScripts],
+  ["careers, questions", (world) => careersQuestions.visit(world, WITHOUT_SCRIPTS)],
   ["careers, feeds", careersFeeds.visit],
   ["careers, markup", jobPosting.visit],
   ["careers, facts", careersFacts.visit],
