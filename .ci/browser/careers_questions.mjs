@@ -1,4 +1,4 @@
-// The questions of a job: 25 of every kind, in Arabic, without scripts, with mistakes, and with files on the page after the form.
+// The questions of a job: 25 of every kind, in Arabic, with mistakes, and with files on the page after the form.
 
 import assert from "node:assert/strict";
 
@@ -91,13 +91,15 @@ export async function visit({ service, open, step }, options) {
     const { body: found } = await service.call(key, "GET", "/api/v1/candidates?email=noor%40example.org");
     const person = `/api/v1/candidates/${found.data[0].id}`;
     const { body: candidate } = await service.call(key, "GET", person);
-    const { body: application } = await service.call(key, "GET", `/api/v1/applications/${candidate.applications[0].id}`);
+    const applied = `/api/v1/applications/${candidate.applications[0].id}`;
+    const { body: application } = await service.call(key, "GET", applied);
     assert.deepEqual(
       application.answers.map(({ question_id }) => question_id),
       [...inForm, ...files.slice(0, 2)].map(({ id }) => id),
     );
     const { body: kept } = await service.call(key, "GET", `${person}/files`);
-    assert.deepEqual(new Set(kept.data.map(({ id }) => id)), new Set(application.answers.slice(-2).map(({ value }) => value)));
+    const answered = application.answers.slice(-2).map(({ value }) => value);
+    assert.deepEqual(new Set(kept.data.map(({ id }) => id)), new Set(answered));
     assert.equal(candidate.resume_url, null);
   });
 }
