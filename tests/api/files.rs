@@ -260,9 +260,15 @@ async fn the_team_has_20_files_of_a_candidate_and_refused_ones_give_way() {
     let wrong = ticket(&api, ada, 8).await;
     upload(&wrong, b"\x89PNG\r\n\x1a\n").await.expect(201);
     complete(&api, ada, wrong.number("/id")).await.expect(200);
-    for number in 1..=20 {
+    for number in 1..=19 {
         add(&api, ada, &format!("{number}.pdf"), PDF).await.expect(201);
     }
+    let last = json!({ "name": "20.pdf", "content": STANDARD.encode(PDF) });
+    let last = async || {
+        let request = api.request(Method::POST, &path(ada)).header("idempotency-key", "the-last-one");
+        request.json(&last).send().await.expect(201).number("/id")
+    };
+    assert_eq!(last().await, last().await, "a request that is repeated has the first answer");
     let refused = add(&api, ada, "21.pdf", PDF).await.expect(422);
     assert!(messages(&refused)[0].contains("at most 20 files"), "{}", refused.text);
     ticket(&api, ada, 8).await.expect(422);

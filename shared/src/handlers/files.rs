@@ -171,6 +171,10 @@ pub async fn create_file(request: ApiRequest<NewFile>) -> Result<Reply<Added<Vis
         (Some(_), Some(_)) => messages.push("size can't be given beside content".to_owned()),
         _ => {}
     }
+    // Nothing is checked and written for a file that cannot be added.
+    if giving_way_to_team(&all).is_err() {
+        return Err(Error::Validation(vec![TOO_MANY.to_owned()]));
+    }
     let checked = match content {
         Some(Base64(content)) => match CheckedFile::check(content) {
             Ok(checked) => Some(checked),
@@ -213,7 +217,7 @@ pub async fn create_file(request: ApiRequest<NewFile>) -> Result<Reply<Added<Vis
                 bucket.upload_ticket(&key, size, until, now).await.map_err(|error| unsaved(&error))?;
             let mut transaction = request.transaction();
             let trace = UploadTrace { hash: name.clone(), key: key.clone(), until };
-            transaction.trace_upload(id, trace)?;
+            transaction.put_upload_trace(id, trace)?;
             transaction.look_at_files(id, until)?;
             let file = new(FileContent::Awaited(AwaitedUpload { name, key, until }), size);
             add(&request, transaction, (&before, &all), file, Some(upload)).await

@@ -182,7 +182,8 @@ impl Transaction {
         self.put_trace(&Trace::FormerAddress { suspects }, key, Some(until))
     }
 
-    pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
+    /// Records an upload that a ticket allows until `upload.until`, so that an erasure finds it.
+    pub fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
         let key = keys::upload_trace(self.tenant, candidate, &upload.hash);
         let expires_at = upload.until.as_second() + UPLOADS_KEPT;
         self.put_trace(&Trace::Upload(upload), key, Some(expires_at))

@@ -63,11 +63,6 @@ impl Transaction {
         self.delete(keys::unattached_trace(self.tenant, candidate, hash));
     }
 
-    /// Records an upload that a ticket allows until `upload.until`, so that an erasure finds it.
-    pub fn trace_upload(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
-        self.put_upload_trace(candidate, upload)
-    }
-
     /// Uses up what the ticket with this hash allows: the resume, or the file that answers a question. It must not have been
     /// used. The rest of the ticket stays, and expires.
     pub fn use_upload(&mut self, hash: &str, question: Option<Id>) {
