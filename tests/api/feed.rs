@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::task::Poll;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::{join_all, poll_fn};
 use http::Method;
 use jiff::SignedDuration;
@@ -411,6 +412,99 @@ async fn a_key_has_the_feed_only_if_it_was_asked_for() {
     }
 }
 
+/// The partitions of the outbox in which changes wait.
+async fn waiting_in(api: &TestApi) -> BTreeSet<String> {
+    let keys = api.stored_items().await.into_keys().map(|(pk, _)| pk);
+    keys.filter(|pk| pk.starts_with("OUTBOX#")).collect()
+}
+
+/// The identifiers and versions of the roles of events, without a gap in the numbers.
+fn role_versions(events: &[Value]) -> Vec<(u64, u64)> {
+    let number = |value: &Value| value.as_u64().unwrap();
+    for two in events.windows(2) {
+        assert_eq!(number(&two[1]["seq"]), number(&two[0]["seq"]) + 1, "{two:?}");
+    }
+    let of = |event: &Value| (number(&event["subject"]["id"]), number(&event["subject"]["version"]));
+    events.iter().map(of).collect()
+}
+
+/// A tenant's changes are in two partitions, and one may have more of them than a round reads.
+#[tokio::test]
+async fn changes_in_two_partitions_get_their_numbers_in_the_order_of_their_times() {
+    let api = TestApi::new().await;
+    let role = api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    for number in 2..=20 {
+        let title = json!({ "title": format!("Title {number}") });
+        api.patch(&format!("/api/v1/roles/{role}"), title).await.expect(200);
+    }
+    let partitions: Vec<_> = waiting_in(&api).await.into_iter().collect();
+    assert_eq!(partitions.len(), 2, "{partitions:?}");
+    let pattern = api.stored_items().await.into_iter().find(|((pk, _), _)| *pk == partitions[0]).unwrap().1;
+    let run = api.run_whole_feed().await;
+    assert_eq!((run.events, run.advanced), (20, vec![tenant(ACME, Mode::Live)]));
+    let versions: Vec<_> = (1..=20).map(|version| (role, version)).collect();
+    assert_eq!(role_versions(&events(&api, "0").await), versions);
+    assert!(waiting_in(&api).await.is_empty());
+
+    // Whether each of 300 further changes is in the second partition.
+    let is_in_second: [fn(u64) -> bool; 5] = [
+        |number| number % 2 == 0,
+        |number| number % 50 == 7,
+        |number| number >= 150,
+        |number| number < 150,
+        |_| false,
+    ];
+    let mut position = 20;
+    for (what, is_in_second) in is_in_second.into_iter().enumerate() {
+        let begin = 1_795_167_100_000 + position;
+        let change = |number: u64| {
+            let mut item = pattern.clone();
+            let (id, version) = (1 + number / 3, 1 + number % 3);
+            let sk = format!("1#live#{:015}#role#{id}", begin + number);
+            let pk = partitions[usize::from(is_in_second(number))].clone();
+            item.extend([("pk".to_owned(), AttributeValue::S(pk)), ("sk".to_owned(), AttributeValue::S(sk))]);
+            let Some(AttributeValue::L(changes)) = item.get_mut("changes") else { panic!("{pattern:?}") };
+            let AttributeValue::M(change) = &mut changes[0] else { panic!("{pattern:?}") };
+            let Some(AttributeValue::M(subject)) = change.get_mut("subject") else { panic!("{pattern:?}") };
+            subject.insert("id".to_owned(), AttributeValue::N(id.to_string()));
+            subject.insert("version".to_owned(), AttributeValue::N(version.to_string()));
+            item
+        };
+        api.write_items((0..300).map(change)).await;
+        let run = api.run_whole_feed().await;
+        assert_eq!((run.events, run.advanced), (300, vec![tenant(ACME, Mode::Live)]), "{what}");
+        let expected: Vec<_> = (0..300).map(|number| (1 + number / 3, 1 + number % 3)).collect();
+        assert_eq!(role_versions(&events(&api, &position.to_string()).await), expected, "{what}");
+        assert!(waiting_in(&api).await.is_empty(), "{what}");
+        position += 300;
+    }
+}
+
+/// Changes that are made between the readings of the two partitions may be in the one that is read later, and an earlier version
+/// in the one that was read before.
+#[tokio::test]
+async fn changes_during_a_reading_of_two_partitions_keep_the_order_of_their_versions() {
+    let api = TestApi::new().await;
+    let role = api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    let (path, mut version) = (format!("/api/v1/roles/{role}"), 1);
+    for polls in 0.. {
+        let mut run = run_of(&api);
+        let done = poll(polls, &mut run).await;
+        for _ in 0..4 {
+            version += 1;
+            api.patch(&path, json!({ "title": format!("Title {version}") })).await.expect(200);
+        }
+        if done.is_some() {
+            assert!(polls > 10, "{polls}");
+            break;
+        }
+        run.await.unwrap();
+    }
+    api.run_feed().await;
+    let versions: Vec<_> = (1..=version).map(|version| (role, version)).collect();
+    assert_eq!(role_versions(&events(&api, "0").await), versions);
+}
+
 /// Writes two changes of Acme, of which the first cannot be read.
 async fn write_poison(api: &TestApi) {
     api.run_feed().await;
@@ -437,7 +531,10 @@ async fn a_deleted_organization_leaves_nothing_of_its_feed() {
     let api = TestApi::new().await;
     api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
     api.run_feed().await;
-    api.post("/api/v1/roles", json!({ "title": "y" })).await.expect(201);
+    for title in 'a'..='h' {
+        api.post("/api/v1/roles", json!({ "title": title })).await.expect(201);
+    }
+    assert_eq!(waiting_in(&api).await.len(), 2, "both partitions have changes");
     let acme = tenant(ACME, Mode::Live);
     let now = api.environment.clock.now();
     while api.store().delete_organization_data(acme.organization, now).await.unwrap() > 0 {}
@@ -503,6 +600,7 @@ async fn with_changes(has_head: bool) -> (TestApi, usize) {
     }
     let count = api.stored_items().await.into_iter().filter(|((pk, _), _)| pk.starts_with("OUTBOX#"));
     let count: usize = count.map(|(_, item)| item["changes"].as_l().unwrap().len()).sum();
+    assert_eq!(waiting_in(&api).await.len(), 2, "both partitions have changes");
     (api, count + usize::from(has_head))
 }
 

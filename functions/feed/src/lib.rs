@@ -63,10 +63,11 @@ async fn run_all(environment: Environment, is_scheduled: bool) -> Result<Summary
     let store = &environment.store;
     let lists = OutboxPartition::all().map(|partition| store.list_outbox_tenants(partition));
     let mut lists = stream::iter(lists).buffer_unordered(CONCURRENCY);
-    let (mut tenants, mut unlisted) = (Vec::new(), 0);
+    // A tenant may have changes in both of its partitions.
+    let (mut tenants, mut known, mut unlisted) = (Vec::new(), HashSet::new(), 0);
     while let Some(listed) = lists.next().await {
         match listed {
-            Ok(found) => tenants.extend(found),
+            Ok(found) => tenants.extend(found.into_iter().filter(|tenant| known.insert(*tenant))),
             Err(error) => {
                 tracing::error!(failure = %error, "a part of the outbox could not be listed");
                 unlisted += 1;

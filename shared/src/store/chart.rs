@@ -240,7 +240,8 @@ macro_rules! rows {
             feed_head: FeedHead, "{tenant}#EVENT_HEAD"(tenant: Tenant), "HEAD"(), of Tenant;
             /// event of the change feed, by its number
             event: Event, "{tenant}#EVENT"(tenant: Tenant) as events, "{number:016}"(number: u64), of Tenant;
-            /// changes of a transaction, until the feed has them, in 256 partitions: a part of the hash of the tenant
+            /// changes of a transaction, until the feed has them, in 256 partitions: two of them, by the hash of the tenant, and one
+            /// of these, by the hash of the range key
             outbox_entry: OutboxEntry, "OUTBOX#{group}", "{tenant}#{time}#{first_subject}", of Others;
             /// task, in 256 partitions: a part of the hash of its tenant, and a part of its tasks; by the hour when it is due
             task: Task, "TASK#{group}#{part}", "{hour}#{tenant}#{due}#{kind}#{id}", of Others;

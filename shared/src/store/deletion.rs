@@ -196,7 +196,8 @@ impl Deletion<'_> {
     /// Deletes the tenant's changes that are not in the feed yet, which are among those of other tenants.
     async fn delete_outbox(&mut self) -> Result<(), StoreError> {
         loop {
-            let items = self.store.read_outbox_items(self.tenant, BATCH).await?;
+            // As many of each of two partitions.
+            let items = self.store.read_outbox_items(self.tenant, BATCH / 2).await?;
             if items.is_empty() {
                 return Ok(());
             }

@@ -473,9 +473,16 @@ impl OutboxPartition {
         (0..=u8::MAX).map(Self)
     }
 
-    /// The partition of a tenant's changes.
-    pub fn of(tenant: Tenant) -> Self {
-        Self(Sha256::digest(tenant.to_string())[0])
+    /// The two partitions of a tenant's changes.
+    pub fn of(tenant: Tenant) -> [Self; 2] {
+        let group = Sha256::digest(tenant.to_string())[0];
+        [Self(group), Self(group ^ 0x80)]
+    }
+
+    /// The partition of a new change with this range key. Reading never depends on it, so it may be chosen otherwise one day.
+    fn of_new(tenant: Tenant, sk: &str) -> Self {
+        let [one, other] = Self::of(tenant);
+        if Sha256::digest(sk)[0].is_multiple_of(2) { one } else { other }
     }
 
     pub(super) fn key(self) -> String {
@@ -491,15 +498,16 @@ impl OutboxPartition {
 /// two transactions in which the same subject comes first have the same key.
 pub(super) fn outbox_item(tenant: Tenant, time: i64, first: Subject) -> Key {
     let subject = format!("{}#{}", first.kind.as_str(), first.id.map_or(0, Id::get));
-    Key { pk: OutboxPartition::of(tenant).key(), sk: format!("{}{time:015}#{subject}", outbox_of(tenant)) }
+    let sk = format!("{}{time:015}#{subject}", outbox_of(tenant));
+    Key { pk: OutboxPartition::of_new(tenant, &sk).key(), sk }
 }
 
-/// The beginning of the range keys of a tenant's changes in its partition of the outbox.
+/// The beginning of the range keys of a tenant's changes in its partitions of the outbox.
 pub(super) fn outbox_of(tenant: Tenant) -> String {
     format!("{tenant}#")
 }
 
-/// A range key that sorts after all changes of a tenant in its partition of the outbox, and before those of other tenants.
+/// A range key that sorts after all changes of a tenant in a partition of the outbox, and before those of other tenants.
 pub(super) fn outbox_after(tenant: Tenant) -> String {
     format!("{tenant}#~")
 }

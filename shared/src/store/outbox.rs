@@ -9,9 +9,13 @@
 //! The head also has the run that works on a batch, and until when. Other runs leave the batch alone until then. No number
 //! depends on this time.
 //!
+//! A tenant's items are in two partitions, because one would take only half of the changes a second. Both are read side by side,
+//! and what was read is put in the order of the range keys.
+//!
 //! A query sees each item as last committed, but not all items at the same time: it may return the second version of a role
-//! without the first one. So the outbox is read twice. The first version was committed before the second one began, so the
-//! second reading has it.
+//! without the first one, and so may two queries of two partitions. So the outbox is read twice, and the second reading begins
+//! when the first one has ended in both partitions. Whichever partition has the first version, it was committed before the
+//! second version began, so the second reading has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,8 +34,8 @@ use crate::clock::{Clock, Timestamp, later};
 use crate::id::{Id, Ids};
 use crate::model::{AuditActor, Change, Event, SubjectType, Tenant};
 
-/// The number of items of a tenant that one round reads first.
-const PAGE: u32 = 250;
+/// The number of items that one round reads first, in each of a tenant's partitions.
+const PAGE: u32 = 125;
 /// The maximum number of items of a batch.
 const ENTRIES: usize = 100;
 /// The maximum number of events of a batch, unless it has only one item.
@@ -69,12 +73,29 @@ pub struct Sequenced {
     pub oldest: Option<Timestamp>,
 }
 
-pub(super) type Entries = BTreeMap<String, OutboxEntry>;
+/// The key of an item of a tenant's outbox. Items sort by their range keys, in whichever partition they are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    sk: String,
+    pk: String,
+}
+
+pub(super) type Entries = BTreeMap<Place, OutboxEntry>;
+
+/// Items of a tenant's outbox, and the last range key up to which both partitions were read if more follows.
+type Part = (BTreeMap<Place, Item>, Option<String>);
+
+impl Place {
+    fn key(&self) -> Key {
+        Key { pk: self.pk.clone(), sk: self.sk.clone() }
+    }
+}
 
 impl OutboxPartition {
     /// The tenant of an item with this key of the table; `None` if the item is not in the outbox.
     pub fn tenant_of(pk: &str, sk: &str) -> Option<Tenant> {
-        keys::outbox_tenant(sk).filter(|tenant| Self::of(*tenant).key() == pk)
+        keys::outbox_tenant(sk)
+            .filter(|tenant| Self::of(*tenant).iter().any(|partition| partition.key() == pk))
     }
 }
 
@@ -137,7 +158,7 @@ impl Store {
             let mut head = self.get_feed_head(tenant).await?;
             let (start, end) = (keys::outbox_of(tenant), keys::outbox_after(tenant));
             let (first, rest) = self.read_outbox(tenant, &start, &end, PAGE).await?;
-            let (first, unreadable) = parse(first)?;
+            let (first, unreadable) = parse(first);
             if !unreadable.is_empty() {
                 done.quarantined += self.quarantine_changes(tenant, head, unreadable, run).await?;
                 continue;
@@ -145,12 +166,12 @@ impl Store {
             done.oldest = done.oldest.into_iter().chain(first.values().map(|entry| entry.at)).min();
             let Some(last) = first.keys().next_back() else { return Ok(()) };
             let batch = head.batch.ranges(tenant);
-            let last = batch.last().into_iter().chain([last]).max().unwrap_or(last);
-            let (second, unreadable) = parse(self.read_outbox_to(tenant, last).await?)?;
+            let last = batch.last().into_iter().chain([&last.sk]).max().unwrap_or(&last.sk);
+            let (second, unreadable) = parse(self.read_outbox_to(tenant, last).await?);
             if unreadable.iter().any(|unreadable| batch.contains(&unreadable.key.sk)) {
                 return Err(numbered_and_unreadable(tenant).into());
             }
-            let is_in_batch = |(range, _): &(&String, &OutboxEntry)| batch.contains(*range);
+            let is_in_batch = |(place, _): &(&Place, &OutboxEntry)| batch.contains(&place.sk);
             let begun: Entries = first.iter().chain(&second).filter(is_in_batch).map(cloned).collect();
             if !begun.is_empty() {
                 let now = run.clock.now();
@@ -199,19 +220,17 @@ impl Store {
         clock: &Clock,
     ) -> Result<usize, StoreError> {
         let lease = Lease { clock, until: head.batch.until };
-        let ranges: Vec<_> = entries.keys().cloned().collect();
+        let keys: Vec<_> = entries.keys().map(Place::key).collect();
         // Before the first entry is deleted, all events are written.
         let mut count = 0;
-        if ranges.len() == head.batch.entries.len() {
+        if keys.len() == head.batch.entries.len() {
             let new_words: Vec<_> = entries.values().flat_map(|entry| entry.new_words.clone()).collect();
             let events = events(tenant, head, entries)?;
             count = events.len();
             lease.write_all(events.into_iter().map(|event| self.put_item(event))).await?;
             self.write_index(tenant, new_words.into_iter(), &lease).await?;
         }
-        let pk = OutboxPartition::of(tenant).key();
-        let keys = ranges.into_iter().map(|sk| Key { pk: pk.clone(), sk });
-        lease.write_all(keys.map(|key| self.delete_item(key))).await?;
+        lease.write_all(keys.into_iter().map(|key| self.delete_item(key))).await?;
         Ok(count)
     }
 
@@ -258,14 +277,14 @@ impl Store {
         self.update_if(key, changes, SAME_HEAD, [("#version", VERSION)], [(":version", value)]).await
     }
 
-    /// The first items of a tenant's outbox.
+    /// The first items of a tenant's outbox, at most `limit` in each of its partitions.
     pub(super) async fn read_outbox_items(
         &self,
         tenant: Tenant,
         limit: u32,
     ) -> Result<Vec<Item>, StoreError> {
         let (from, to) = (keys::outbox_of(tenant), keys::outbox_after(tenant));
-        Ok(self.read_outbox(tenant, &from, &to, limit).await?.0)
+        Ok(self.read_outbox(tenant, &from, &to, limit).await?.0.into_values().collect())
     }
 
     /// Leaves out numbers of the tenant's feed after the table was restored from a backup. Readers may have seen later events
@@ -281,20 +300,23 @@ impl Store {
         Err(CommitError::Stale)
     }
 
-    /// Reads a part of a tenant's outbox. Returns the last range key if more follows.
+    /// Reads a part of a tenant's outbox, at most `limit` items in each of its partitions.
     async fn read_outbox(
         &self,
         tenant: Tenant,
         after: &str,
         to: &str,
         limit: u32,
-    ) -> Result<(Vec<Item>, Option<String>), StoreError> {
-        self.query(&OutboxPartition::of(tenant).items(), limit, Range::Ascending { after, to }).await
+    ) -> Result<Part, StoreError> {
+        let [one, other] = OutboxPartition::of(tenant).map(OutboxPartition::items);
+        let range = Range::Ascending { after, to };
+        let read = tokio::try_join!(self.query(&one, limit, range), self.query(&other, limit, range))?;
+        merge(read.into())
     }
 
     /// All items of a tenant up to the range key `last`.
-    async fn read_outbox_to(&self, tenant: Tenant, last: &str) -> Result<Vec<Item>, StoreError> {
-        let (mut all, mut after) = (Vec::new(), keys::outbox_of(tenant));
+    async fn read_outbox_to(&self, tenant: Tenant, last: &str) -> Result<BTreeMap<Place, Item>, StoreError> {
+        let (mut all, mut after) = (BTreeMap::new(), keys::outbox_of(tenant));
         loop {
             let (items, next) = self.read_outbox(tenant, &after, last, u32::MAX).await?;
             all.extend(items);
@@ -307,8 +329,7 @@ impl Store {
 
     /// All changes of a tenant that are in the outbox, except those that cannot be read.
     pub(super) async fn list_changes(&self, tenant: Tenant) -> Result<Entries, StoreError> {
-        let all = self.read_outbox_to(tenant, &keys::outbox_after(tenant)).await?;
-        Ok(parse(all)?.0)
+        Ok(parse(self.read_outbox_to(tenant, &keys::outbox_after(tenant)).await?).0)
     }
 }
 
@@ -333,7 +354,7 @@ fn begin(tenant: Tenant, head: &FeedHead, entries: &Entries, run: FeedRun<'_>) -
         begun.last_id = first_id + count as u64 - 1;
         begun.last_expiry = later(now, Event::KEPT).as_second().max(head.last_expiry);
     }
-    let ends = entries.keys().map(|range| range.strip_prefix(&start).unwrap_or(range).to_owned());
+    let ends = entries.keys().map(|place| place.sk.strip_prefix(&start).unwrap_or(&place.sk).to_owned());
     begun.batch = Batch {
         after: head.seq,
         first_id,
@@ -386,21 +407,34 @@ fn numbered_and_unreadable(tenant: Tenant) -> StoreError {
     StoreError::Internal(format!("a change of {tenant} has a number but cannot be read"))
 }
 
-fn cloned((range, entry): (&String, &OutboxEntry)) -> (String, OutboxEntry) {
-    (range.clone(), entry.clone())
+fn cloned((place, entry): (&Place, &OutboxEntry)) -> (Place, OutboxEntry) {
+    (place.clone(), entry.clone())
 }
 
-/// The entries by their range keys, and the items that cannot be read.
-fn parse(items: Vec<Item>) -> Result<(Entries, Vec<Unreadable>), StoreError> {
-    let (mut entries, mut unreadable) = (Entries::new(), Vec::new());
-    for item in items {
-        let key = Key::of(&item)?;
-        match item::read::<OutboxEntry>(item) {
-            Ok(entry) => _ = entries.insert(key.sk, entry),
-            Err(error) => unreadable.push(Unreadable { key, problem: error.to_string() }),
+/// Puts the items of two partitions in one order. If a partition has more, its next item may come before the last ones of the
+/// other partition. These are left out, and the next reading has them.
+fn merge(partitions: [(Vec<Item>, Option<String>); 2]) -> Result<Part, StoreError> {
+    let last = partitions.iter().filter_map(|(_, last)| last.clone()).min();
+    let mut merged = BTreeMap::new();
+    for item in partitions.into_iter().flat_map(|(items, _)| items) {
+        let Key { pk, sk } = Key::of(&item)?;
+        if last.as_ref().is_none_or(|last| sk <= *last) {
+            merged.insert(Place { sk, pk }, item);
         }
     }
-    Ok((entries, unreadable))
+    Ok((merged, last))
+}
+
+/// The entries, and the items that cannot be read.
+fn parse(items: BTreeMap<Place, Item>) -> (Entries, Vec<Unreadable>) {
+    let (mut entries, mut unreadable) = (Entries::new(), Vec::new());
+    for (place, item) in items {
+        match item::read::<OutboxEntry>(item) {
+            Ok(entry) => _ = entries.insert(place, entry),
+            Err(error) => unreadable.push(Unreadable { key: place.key(), problem: error.to_string() }),
+        }
+    }
+    (entries, unreadable)
 }
 
 /// The latest version of each subject.
@@ -429,7 +463,7 @@ fn with_earlier_versions(first: Entries, second: Entries) -> Entries {
     for entry in entries.values() {
         latest.note(entry);
     }
-    let mut others: Vec<_> = second.into_iter().filter(|(range, _)| !entries.contains_key(range)).collect();
+    let mut others: Vec<_> = second.into_iter().filter(|(place, _)| !entries.contains_key(place)).collect();
     loop {
         let (earlier, rest): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(_, entry)| latest.is_after_any(entry));
@@ -447,7 +481,7 @@ fn with_earlier_versions(first: Entries, second: Entries) -> Entries {
 /// Splits entries, in their order, into batches.
 fn batches(entries: Entries) -> Vec<Entries> {
     let (mut batches, mut events) = (Vec::<Entries>::new(), 0);
-    for (range, entry) in entries {
+    for (place, entry) in entries {
         events += entry.changes.len();
         let is_full = |batch: &Entries| batch.len() == ENTRIES || events > EVENTS;
         if batches.last().is_none_or(is_full) {
@@ -455,7 +489,7 @@ fn batches(entries: Entries) -> Vec<Entries> {
             events = entry.changes.len();
         }
         if let Some(batch) = batches.last_mut() {
-            batch.insert(range, entry);
+            batch.insert(place, entry);
         }
     }
     batches
@@ -464,7 +498,7 @@ fn batches(entries: Entries) -> Vec<Entries> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EventData, EventType, Subject};
+    use crate::model::{EventData, EventType, Mode, Subject};
 
     fn entry(subjects: &[(u64, u64)]) -> OutboxEntry {
         let change = |(id, version): &(u64, u64)| Change {
@@ -478,8 +512,70 @@ mod tests {
         OutboxEntry { at: Timestamp::UNIX_EPOCH, actor: AuditActor::system().into(), changes, new_words }
     }
 
+    fn place(sk: &str, pk: &str) -> Place {
+        Place { sk: sk.to_owned(), pk: pk.to_owned() }
+    }
+
     fn entries(list: &[(&str, &[(u64, u64)])]) -> Entries {
-        list.iter().map(|(range, subjects)| ((*range).to_owned(), entry(subjects))).collect()
+        list.iter().map(|(range, subjects)| (place(range, "OUTBOX#001"), entry(subjects))).collect()
+    }
+
+    /// What is merged of two partitions with these range keys, each with the last one if it has more.
+    fn merged(partitions: [(&[&str], Option<&str>); 2]) -> (Vec<String>, Option<String>) {
+        let mut number = 0;
+        let read = partitions.map(|(ranges, last)| {
+            number += 1;
+            let item = |range: &&str| place(range, &format!("OUTBOX#00{number}")).key().attributes();
+            (ranges.iter().map(item).collect(), last.map(str::to_owned))
+        });
+        let (items, last) = merge(read).unwrap();
+        (items.into_keys().map(|Place { sk, pk }| format!("{sk} {}", &pk[9..])).collect(), last)
+    }
+
+    #[test]
+    fn two_partitions_are_read_in_one_order_and_nothing_is_skipped() {
+        let all = |ranges: &[&str]| (ranges.iter().map(|range| (*range).to_owned()).collect(), None);
+        assert_eq!(merged([(&[], None), (&[], None)]), all(&[]));
+        assert_eq!(merged([(&["1", "2"], None), (&[], None)]), all(&["1 1", "2 1"]));
+        assert_eq!(merged([(&[], None), (&["1"], None)]), all(&["1 2"]));
+        let interleaved = merged([(&["1", "4", "5"], None), (&["2", "3", "6"], None)]);
+        assert_eq!(interleaved, all(&["1 1", "2 2", "3 2", "4 1", "5 1", "6 2"]));
+        let same = merged([(&["1"], None), (&["1"], None)]);
+        assert_eq!(same, all(&["1 1", "1 2"]), "each item keeps its own key");
+
+        // What comes after the last key of a partition that has more waits.
+        let until = |ranges: &[&str], last: &str| (all(ranges).0, Some(last.to_owned()));
+        let one = merged([(&["1", "3"], Some("3")), (&["2", "4", "5"], None)]);
+        assert_eq!(one, until(&["1 1", "2 2", "3 1"], "3"));
+        let other = merged([(&["7", "8"], None), (&["2", "4"], Some("4"))]);
+        assert_eq!(other, until(&["2 2", "4 2"], "4"));
+        let both = merged([(&["1", "3"], Some("3")), (&["2", "4"], Some("4"))]);
+        assert_eq!(both, until(&["1 1", "2 2", "3 1"], "3"));
+        let far = merged([(&["1", "2"], Some("2")), (&["8", "9"], Some("9"))]);
+        assert_eq!(far, until(&["1 1", "2 1"], "2"));
+    }
+
+    #[test]
+    fn the_key_of_a_change_leads_to_its_tenant() {
+        for organization in 1..=20 {
+            for mode in Mode::ALL {
+                let tenant = Tenant { organization: Id::new(organization).unwrap(), mode };
+                let [one, other] = OutboxPartition::of(tenant);
+                assert_ne!(one, other);
+                let mut used = BTreeMap::from([(one.key(), 0), (other.key(), 0)]);
+                for id in 1..=200 {
+                    let subject = Subject { kind: SubjectType::Role, id: Id::new(id), version: 1 };
+                    let Key { pk, sk } = keys::outbox_item(tenant, 1_795_167_000_000, subject);
+                    assert_eq!(OutboxPartition::tenant_of(&pk, &sk), Some(tenant));
+                    *used.get_mut(&pk).unwrap() += 1;
+                }
+                assert!(used.values().all(|count| (60..=140).contains(count)), "{used:?}");
+                let sk = format!("{tenant}#001795167000000#role#1");
+                let of = |partition: OutboxPartition| OutboxPartition::tenant_of(&partition.key(), &sk);
+                assert_eq!(OutboxPartition::all().filter_map(of).count(), 2, "an item is nowhere else");
+            }
+        }
+        assert_eq!(OutboxPartition::tenant_of("TASK#01#0", "1#live#001795167000000#role#1"), None);
     }
 
     #[test]
@@ -492,7 +588,7 @@ mod tests {
             ("4", &[(2, 5)]),
             ("5", &[(1, 6)]),
         ]);
-        let moved: Vec<_> = with_earlier_versions(first, second).into_keys().collect();
+        let moved: Vec<_> = with_earlier_versions(first, second).into_keys().map(|place| place.sk).collect();
         assert_eq!(moved, ["1", "2", "5"], "not what is unrelated, or later than what is moved");
     }
 
@@ -503,7 +599,8 @@ mod tests {
         let sizes = |entries| batches(entries).iter().map(BTreeMap::len).collect::<Vec<_>>();
         assert_eq!(sizes(entries(&list)), [3, 1]);
         let one = entry(&[(1, 1)]);
-        let long = (0..250).map(|number| (format!("{number:03}"), one.clone())).collect();
+        let long =
+            (0..250).map(|number| (place(&format!("{number:03}"), "OUTBOX#001"), one.clone())).collect();
         assert_eq!(sizes(long), [100, 100, 50]);
         assert!(batches(Entries::new()).is_empty());
     }
