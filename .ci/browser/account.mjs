@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto";
 const ACCOUNT = "/dashboard/settings/account";
 const SECOND_FACTOR = `${ACCOUNT}/second-factor`;
 const NOTICES = `${ACCOUNT}/notices`;
-const BAND = "Something has happened since you last looked";
+const BAND = "See your security notices";
 
 export async function visit({ service, open, step }, options) {
   const { owner } = service.acme;

@@ -39,7 +39,7 @@ export async function count(world, options = {}) {
   await task("a job is posted", 4, async (click) => {
     await click("link", "Post a job");
     await page.getByLabel("Title").fill("Line Cook");
-    await click("button", "Save");
+    await click("button", "Publish");
     await page.getByText("on your career page").first().waitFor();
   });
   await task("twelve are rejected with a reason", 5, async (click) => {
@@ -51,7 +51,7 @@ export async function count(world, options = {}) {
     await click("button", "Reject");
     await page.getByLabel("Reason in your own words").fill("The position is filled");
     await click("button", "Reject 12 candidates");
-    await page.getByText("12 of 12 candidates rejected").waitFor();
+    await page.getByText("12 rejected by").first().waitFor();
   });
   await task("Zoë is found by her phone number and hired", 5, async (click) => {
     await page.getByRole("searchbox").fill(PHONE.replace("+49 ", "0"));
@@ -60,6 +60,6 @@ export async function count(world, options = {}) {
     await click("link", "Zoë");
     await click("link", "Hire");
     await click("button", "Hire");
-    await page.getByText("Candidate hired").first().waitFor();
+    await page.getByText("was hired").first().waitFor();
   });
 }

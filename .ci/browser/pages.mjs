@@ -106,6 +106,7 @@ export async function ofOrganizationInUse(world) {
   });
   await show("role", `/dashboard/roles/${full.role}`);
   await show("role-long", `/dashboard/roles/${full.longRole}`);
+  await show("role-close", `/dashboard/roles/${full.role}/close`);
   await show("role-questions", `/dashboard/roles/${full.role}/questions`);
   await show("role-preview", `/dashboard/roles/${full.role}/preview`);
   await show("role-answers", `/dashboard/roles/${full.role}/answers`);

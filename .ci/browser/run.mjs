@@ -28,6 +28,7 @@ import * as pictures from "./pictures.mjs";
 import * as reference from "./reference.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
+import * as triage from "./triage.mjs";
 import { Visitor } from "./visitor.mjs";
 import * as webhooks from "./webhooks.mjs";
 import * as work from "./work.mjs";
@@ -40,6 +41,7 @@ const SUBJECTS = [
   ["pages of an organization in use", pages.ofOrganizationInUse],
   ["work", work.visit],
   ["work without scripts", (world) => work.visit(world, WITHOUT_SCRIPTS)],
+  ["triage", triage.visit],
   ["pages of a new organization", pages.ofNewOrganization],
   ["pages without a session", pages.withoutSession],
   ["careers pages", careersPages.forCandidates],

@@ -29,7 +29,7 @@ const HEADERS = {
 };
 
 /** The paths of the only pages with a script, except for the API reference. */
-const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+|candidates\/(new|\d+\/edit)|settings\/integrations\/api-keys|webhooks(\/\d+\/rotate)?)$/;
+const WITH_SCRIPT = /^\/dashboard(\/(password|sign-in\/passkey|settings\/account(\/passkeys|\/password|\/second-factor(\/recovery-codes)?)?|settings\/members(\/\d+\/link)?|roles\/\d+|candidates(\/(new|\d+\/edit))?|screens\/\d+|settings\/integrations\/api-keys|webhooks(\/\d+\/rotate)?))?$/;
 
 /** The headers of pages with a script. */
 const SCRIPT_HEADERS = {
@@ -84,7 +84,7 @@ const WITH_FRAME = /^\/dashboard\/candidates\/\d+$/;
 const FRAME_HEADERS = {
   ...HEADERS,
   "content-security-policy": new RegExp(
-    `^${POLICY.join("; ")}$`.replace("( \\S+)?; ", "; (frame-src http://127\\.0\\.0\\.1:\\d+; )?"),
+    `^${POLICY.join("; ")}$`.replace("( \\S+)?; ", "; (frame-src http://127\\.0\\.0\\.1:\\d+; )?(script-src 'self'; )?"),
   ),
 };
 

@@ -24,7 +24,7 @@ async function pressOnCard(visitor, name, button) {
 }
 
 async function inColumn(visitor, stage) {
-  return visitor.page.locator(`[data-stage=${stage}] [data-card] > a`).allInnerTexts();
+  return visitor.page.locator(`[data-stage=${stage}] [data-card] > a bdi`).allInnerTexts();
 }
 
 /** With scripts, every page is also checked in every look. */
@@ -43,7 +43,10 @@ export async function visit(world, options = {}) {
     await page.waitForURL(/quick-post/);
   });
   await look("work-quick-post-problems", async () => {
-    assert.equal(await visitor.press("Save"), 422);
+    await page.getByLabel("Title").fill(" ");
+    assert.equal(await visitor.press("Publish"), 422);
+    assert.match(await page.title(), /^Error: /);
+    assert.equal(await page.locator(":focus").getAttribute("role"), "alert");
     await page.getByRole("link", { name: "Title can't be blank." }).click();
     assert.equal(await page.locator(":focus").getAttribute("name"), "role.title");
   });
@@ -64,7 +67,10 @@ export async function visit(world, options = {}) {
     await page.getByLabel("Title").fill("Line Cook");
     await page.getByLabel("Department").fill("Kitchen");
     await page.getByLabel("Country").selectOption({ label: "Germany" });
-    assert.equal(await visitor.press("Save"), 303);
+    await page.getByLabel("Pay from").fill("40.000");
+    await page.getByLabel("Currency of the pay").selectOption("EUR");
+    assert.equal(await visitor.press("Publish"), 303);
+    assert.match(await page.getByRole("main").innerText(), /€40,000/);
     await said(/on your career page/);
   });
   const role = page.url().match(/roles\/(\d+)/)[1];
@@ -78,13 +84,13 @@ export async function visit(world, options = {}) {
   await look("work-resume-problem", async () => {
     await visitor.go("/dashboard/candidates/new");
     await page.getByLabel("Name", { exact: true }).fill("Dee");
+    await page.getByLabel("E-mail address").fill("dee@people.example");
     await page.getByLabel("Resume file").setInputFiles(NO_RESUME);
     assert.equal(await visitor.press("Add candidate"), 422);
     assert.ok(await page.getByRole("link", { name: /^This is a web page/ }).isVisible());
     assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Dee");
   });
   await look("work-resume", async () => {
-    await page.getByLabel("E-mail address").fill("dee@people.example");
     await page.getByLabel("Resume file").setInputFiles(RESUME);
     assert.equal(await visitor.press("Add candidate"), 303);
     assert.equal(await page.locator("iframe").count(), 0, "a stranger's file is shown only on a click");
@@ -100,7 +106,7 @@ export async function visit(world, options = {}) {
     await page.getByLabel("Resume file").setInputFiles({ ...RESUME, buffer: Buffer.from("Dee, cook") });
     assert.equal(await visitor.press("Save"), 303);
     assert.equal(await page.locator("iframe").count(), 0);
-    assert.ok(await page.getByRole("link", { name: "View file", exact: true }).isVisible());
+    assert.ok(await page.getByRole("link", { name: "Download", exact: true }).isVisible());
   });
   await look("work-duplicate", async () => {
     await visitor.go("/dashboard/candidates/new");
@@ -112,7 +118,7 @@ export async function visit(world, options = {}) {
   await look("work-board-moved", async () => {
     await visitor.go(board);
     assert.equal(await pressOnCard(visitor, ZOE.name, "interview"), 303);
-    await said(/Candidate moved/);
+    await said(/was moved to/);
     assert.deepEqual(await inColumn(visitor, "interview"), [ZOE.name]);
   });
   await step("a move is undone from the message about it", async () => {
@@ -123,7 +129,7 @@ export async function visit(world, options = {}) {
     await step("a card is dragged, which submits the form of its menu", async () => {
       const card = page.locator("[data-card]").filter({ hasText: ZOE.name });
       await visitor.sends(() => card.dragTo(page.locator("[data-stage=offer]")));
-      await said(/Candidate moved/);
+      await said(/was moved to/);
       assert.deepEqual(await inColumn(visitor, "offer"), [ZOE.name]);
     });
     await step("the board reads aloud as headings, lists and named buttons", async () => {
@@ -142,7 +148,7 @@ export async function visit(world, options = {}) {
   await step("a rejection has a reason, and is undone", async () => {
     await page.getByLabel("Reason in your own words").fill("Too far away");
     assert.equal(await visitor.press("Reject"), 303);
-    await said(/Candidate rejected/);
+    await said(/was rejected/);
     assert.equal(await visitor.press("Undo"), 303);
     assert.ok((await inColumn(visitor, "applied")).includes("Ann"));
   });
@@ -162,7 +168,7 @@ export async function visit(world, options = {}) {
   await look("work-invite", async () => visitor.go(page.url()));
   await step("the voice screen takes place", async () => {
     assert.equal(await visitor.press("Invite"), 303);
-    const link = page.getByRole("article").filter({ hasText: "out of 100" }).getByRole("link").first();
+    const link = page.getByRole("link", { name: /^Read the transcript/ });
     for (let tries = 0; tries < 1_200 && !(await link.count()); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 250));
       await page.reload();
@@ -170,7 +176,7 @@ export async function visit(world, options = {}) {
   });
   await look("work-candidate", async () => visitor.go(page.url()));
   await look("work-screen", async () => {
-    await page.getByRole("article").filter({ hasText: "out of 100" }).getByRole("link").first().click();
+    await page.getByRole("link", { name: /^Read the transcript/ }).click();
     await page.waitForURL(/screens/);
     assert.match(await page.getByRole("main").innerText(), /Transcript/);
   });
@@ -198,8 +204,9 @@ export async function visit(world, options = {}) {
   });
   await look("work-several-done", async () => {
     await page.getByLabel("Reason in your own words").fill("The position is filled");
-    assert.equal(await visitor.press("Reject 4 candidates"), 200);
-    await said(/4 of 4 candidates rejected/);
+    assert.equal(await visitor.press("Reject 4 candidates"), 303);
+    await said(/You can undo it for a day/);
+    assert.ok(await page.getByRole("button", { name: /^Undo for 4 rejected by/ }).isVisible());
   });
   await look("work-x", async () => {
     await visitor.go(board);
@@ -210,12 +217,28 @@ export async function visit(world, options = {}) {
   });
   await look("work-edit-role", async () => visitor.go(`${board}/edit`));
   await look("work-edit-posting", async () => visitor.go(`${board}/posting`));
-  await step("the role is paused, resumed and closed", async () => {
+  await step("the role is paused and resumed", async () => {
     await visitor.go(board);
-    for (const [button, text] of [["Pause", /paused/], ["Resume", /resumed/], ["Close", /closed/]]) {
+    for (const [button, text] of [["Pause", /paused/], ["Resume", /resumed/]]) {
       assert.equal(await visitor.press(button), 303);
       await said(text);
     }
+  });
+  await look("work-close", async () => {
+    await visitor.go(board);
+    await page.getByRole("link", { name: "Close the role" }).click();
+    await page.waitForURL(/close$/);
+    assert.match(await page.getByRole("main").innerText(), /The way back/);
+  });
+  await step("the role is closed, the closing is undone, and the role is closed again", async () => {
+    for (const [button, text] of [["Close the role", /Role closed/], ["Undo", /Undone/]]) {
+      assert.equal(await visitor.press(button), 303);
+      await said(text);
+    }
+    assert.ok(await page.getByRole("button", { name: "Pause", exact: true }).isVisible());
+    await visitor.go(`${board}/close`);
+    assert.equal(await visitor.press("Close the role"), 303);
+    assert.equal(await page.getByRole("link", { name: "Add a candidate" }).count(), 0);
   });
   await look("work-erase", async () => {
     await visitor.go("/dashboard/candidates?search=zoe%40people.example");

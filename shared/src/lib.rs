@@ -12,7 +12,7 @@
 //! - `store`: the table with its keys, reads, transactions and the gate
 //! - `documents`: what uploaded documents are, and what they would do when they are opened
 //! - `model`: valid values and state machines, without I/O
-//! - `token_encryption`, `mac_keys`, `secret`, `id`, `random`, `clock`, `base62`, `invisible`: the foundations
+//! - `token_encryption`, `mac_keys`, `secret`, `spreadsheet`, `id`, `random`, `clock`, `base62`, `invisible`: the foundations
 
 pub mod auth;
 mod base62;
@@ -31,5 +31,6 @@ pub mod random;
 pub mod runtime;
 pub mod secret;
 pub mod services;
+pub mod spreadsheet;
 pub mod store;
 pub mod token_encryption;

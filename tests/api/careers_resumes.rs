@@ -622,7 +622,7 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
         format!("<a href=\"{}\" rel=\"noreferrer nofollow\">{words}</a>", escaped(url))
     };
     for part in [
-        link(url, "view file"),
+        link(url, "download"),
         link("https://example.com/jane", "https://example.com/jane"),
         format!("{}</blockquote>", escaped("<b>Me</b>\nagain")),
         "via the career page".to_owned(),
@@ -635,7 +635,7 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
     let url = api.get(&path).await.string("/resume_url").to_owned();
     let file = api.get(&format!("{path}/files")).await.number("/data/0/id");
     let open = format!("{}/files/{file}", path.replace("/api/v1", "/dashboard"));
-    assert!(page.text.contains(&link(&open, "View file")) && page.text.contains(&link(&url, "view file")));
+    assert!(page.text.contains(&link(&open, "Download")) && page.text.contains(&link(&url, "download")));
     // Opening the file is remembered, and leads to the same file.
     let opened = dashboard.get(&open).await.expect(303);
     assert_eq!(opened.header("location").split('?').next(), url.split('?').next());

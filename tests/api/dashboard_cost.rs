@@ -22,28 +22,45 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
     for (page, calls) in [
         ("/dashboard/roles?status=open".to_owned(), vec!["BatchGetItem", "Query", "BatchGetItem"]),
         ("/dashboard/roles?status=closed".to_owned(), vec!["BatchGetItem", "Query"]),
-        ("/dashboard/candidates?stage=screening".to_owned(), vec!["BatchGetItem", "Query"]),
+        (
+            "/dashboard/candidates?stage=screening".to_owned(),
+            vec!["BatchGetItem", "GetItem", "Query", "Query", "Query"],
+        ),
         (
             format!("/dashboard/candidates?role_id={role}"),
-            vec!["BatchGetItem", "BatchGetItem", "Query", "GetItem", "BatchGetItem", "PutItem"],
+            vec![
+                "BatchGetItem",
+                "BatchGetItem",
+                "BatchGetItem",
+                "GetItem",
+                "PutItem",
+                "Query",
+                "Query",
+                "Query",
+            ],
         ),
         (
             format!("/dashboard/candidates?role_id={role}&stage=hired"),
-            vec!["BatchGetItem", "BatchGetItem", "Query", "GetItem"],
+            vec!["BatchGetItem", "BatchGetItem", "GetItem", "Query", "Query", "Query"],
         ),
         (
             format!("/dashboard/candidates?role_id={role}&stage=applied&order=score"),
-            vec!["BatchGetItem", "BatchGetItem", "Query"],
+            vec!["BatchGetItem", "BatchGetItem", "GetItem", "Query", "Query", "Query"],
         ),
         (
             format!("/dashboard/candidates/{}?list=role_id%3D{role}%26stage%3Dapplied", fixtures.candidate),
-            vec!["BatchGetItem", "Query", "Query", "PutItem", "Query", "Query", "Query", "Query"],
+            vec!["BatchGetItem", "GetItem", "PutItem", "Query", "Query", "Query", "Query", "Query", "Query"],
         ),
     ] {
         api.dynamodb.take_calls();
         browser.get(&page).await.expect(200);
         let calls_made = api.dynamodb.take_calls();
-        assert_eq!(operations(&calls_made), calls, "{page}");
+        // Pages make several at the same time.
+        let mut made = operations(&calls_made);
+        made.sort_unstable();
+        let mut calls = calls;
+        calls.sort_unstable();
+        assert_eq!(made, calls, "{page}");
     }
 }
 

@@ -312,7 +312,7 @@ async fn only_a_pdf_in_the_bucket_is_shown_in_a_frame_and_only_that_page_allows_
         let page = browser.get(&shown).await.expect(200);
         assert!(!page.text.contains("<iframe") && !page.text.contains("Show the resume"), "{}", page.text);
         assert!(
-            page.text.contains("View file") && !page.header("content-security-policy").contains("frame-src")
+            page.text.contains(">Download<") && !page.header("content-security-policy").contains("frame-src")
         );
     }
     let foreign = "https://example.com/resumes/1/live/cv.pdf";

@@ -6,6 +6,7 @@ use shared::model::{CandidateRecord, Mode, Stage};
 use shared::store::{CandidateList, MaybeErased, Paging, Transaction};
 use tests::browser::{Browser, plain};
 use tests::dashboard::{links, owner};
+use tests::interceptor::RecordedCall;
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
 
 use crate::dashboard_pages::text_of;
@@ -90,7 +91,9 @@ async fn people_of_a_role_and_stage_are_listed_from_the_highest_score() {
     api.dynamodb.take_calls();
     let first = ada.get(&format!("{list}&order=score")).await.expect(200);
     let calls = api.dynamodb.take_calls();
-    let query = calls.iter().find(|call| call.operation == "Query").unwrap();
+    let scored =
+        |call: &&RecordedCall| call.operation == "Query" && call.request.to_string().contains("#SCORED#");
+    let query = calls.iter().find(scored).unwrap();
     assert_eq!((&query.response["Count"], &query.response["ScannedCount"]), (&json!(26), &json!(26)));
     let ids: Vec<_> = expected.iter().map(|(_, id)| *id).collect();
     assert_eq!(people(&first), ids[..25]);
@@ -121,7 +124,7 @@ async fn people_of_a_role_and_stage_are_listed_from_the_highest_score() {
     let all = ada.get(&format!("{list}&order=score&all=yes")).await.expect(200);
     assert!(!all.text.contains(" checked"), "{}", all.text);
     let newest = ada.get(&list).await.expect(200);
-    assert!(text_of(&newest).contains("Select all shown") && !newest.text.contains("data-label=\"Score\""));
+    assert!(text_of(&newest).contains("Select all shown"));
     // Another organization has no such role.
     let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
     grace.get(&format!("{list}&order=score")).await.expect(404);
@@ -138,7 +141,7 @@ async fn an_order_by_score_needs_a_role_and_a_stage_and_a_number() {
         let page = ada.get(&format!("/dashboard/candidates?{query}")).await.expect(200);
         assert_eq!(people(&page), [id], "{query}");
         assert!(text_of(&page).contains("Choose a role and a stage to sort by score."), "{query}");
-        assert_eq!(page.text.matches(" disabled").count(), 3, "{query}");
+        assert!(!page.text.contains("name=\"least\""), "{query}");
     }
     let list = format!("/dashboard/candidates?role_id={role}&stage=applied&order=score");
     for least in ["101", "-1", "many", "7.5"] {
@@ -203,7 +206,7 @@ async fn lists_of_a_role_show_counts_and_the_way_back() {
     let list = format!("/dashboard/candidates?role_id={role}");
     let first = ada.get(&list).await.expect(200);
     assert!(text_of(&first).contains("25 of 60 candidates"), "{}", first.text);
-    for (stage, count) in [("applied", 54), ("offer", 6), ("hired", 0)] {
+    for (stage, count) in [("Applied", 54), ("Offer", 6), ("Hired", 0)] {
         assert!(first.text.contains(&format!(">{stage} {count}</a>")), "{stage}: {}", first.text);
     }
     let offers = ada.get(&format!("{list}&stage=offer")).await.expect(200);
@@ -271,7 +274,7 @@ async fn a_candidates_page_leads_through_the_list_that_it_was_opened_from() {
     let fields = [("role_id", number.as_str()), ("seen", "applied"), ("to", "interview")];
     let moved = ada.post(&format!("/dashboard/candidates/{two}/move?{query}"), &fields).await.expect(303);
     let page = ada.get(moved.header("location")).await.expect(200);
-    assert!(text_of(&page).contains("Candidate moved. Undo"), "{}", page.text);
+    assert!(text_of(&page).contains("was moved to"), "{}", page.text);
     assert_eq!(related(&page, "prev").map(|path| id_in(&path)), Some(one));
     assert_eq!(related(&page, "next").map(|path| id_in(&path)), Some(three));
     let steps = links(&page, &format!("/dashboard/candidates/{two}/move?list="));

@@ -9,7 +9,7 @@ use tests::oauth::OAuthApp;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
 const PATH: &str = "/dashboard/settings/account/notices";
-const BAND: &str = "Something has happened since you last looked";
+const BAND: &str = "See your security notices";
 
 /// The sentences on the page, newest first.
 fn sentences(page: &Response) -> Vec<String> {

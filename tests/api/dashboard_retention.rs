@@ -289,7 +289,7 @@ async fn the_page_names_25_people_and_counts_up_to_1000() {
     let page = browser.get(&preview("30", true)).await.expect(200);
     assert!(page.text.contains("<strong>30 people</strong>"));
     assert_eq!(shown(&page), (6..=30).rev().collect::<Vec<_>>());
-    assert!(page.text.contains("The table shows the 25 people whose periods began last."));
+    assert!(page.text.contains("1 to 25 of 30 people, those first whose periods began last."));
     write(31..1_001).await;
     api.dynamodb.take_calls();
     let page = browser.get(&preview("30", true)).await.expect(200);

@@ -7,7 +7,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "base62",
     "invisible",
     "descriptions",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 19] = [
     "random",
     "id",
     "secret",
+    "spreadsheet",
     "mac_keys",
     "token_encryption",
     "documents",

@@ -291,8 +291,9 @@ const SECURITY: [&str; 8] =
     ["*#KEY", "*#LEGAL_HOLD", "*#LOGO", "*#MEMBER", "*#PRIVACY", "*#PROFILE", "*#SETTING", "*#WEBHOOK"];
 
 /// What members change only for themselves.
-const OWN: [&str; 2] = [
+const OWN: [&str; 3] = [
     "POST /dashboard/settings/account/second-factor/recovery-codes",
+    "POST /dashboard/settings/account/shortcuts",
     "POST /dashboard/settings/account/time-zone",
 ];
 

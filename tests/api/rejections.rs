@@ -402,7 +402,7 @@ async fn members_choose_a_reason_and_record_a_withdrawal() {
     let done = ada.submit(&format!("{path}/move"), &withdraw).await.expect(303);
     let page = ada.follow(&done).await.expect(200);
     assert!(
-        page.text.contains("Withdrawal recorded.") && page.text.contains("Why applications ended"),
+        page.text.contains("has withdrawn.") && page.text.contains("Why applications ended"),
         "{}",
         page.text
     );

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::http::page::{Problem, problem_of};
-use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Mode, SecurityEvent, Session, TimeZoneName};
+use shared::http::page::{Problem, Sources, problem_of, version_of};
+use shared::http::{Error, Html, MemberRequest, Reply, return_to};
+use shared::model::{Member, Mode, SecurityEvent, Session, TimeZoneName};
 use shared::services::membership;
 
 use crate::attempts::too_many_passwords;
 use crate::confirm::PasswordCheck;
 use crate::dates::{self, Time};
 use crate::form::problem;
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::{Alert, Notice};
 use crate::sign_in::new_password;
 
@@ -39,6 +39,8 @@ struct AccountPage<'p> {
     time_zones: Vec<TimeZoneName>,
     /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 struct PasskeyRow<'p> {
@@ -82,7 +84,7 @@ async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<H
         added: zone.day(passkey.added_at),
         used: passkey.used_at.map(|used| zone.minute(used)),
     });
-    Reply::page(&AccountPage {
+    let page = AccountPage {
         layout: Layout::of(request, Section::Account),
         email: member.email.as_str(),
         has_second_factor: member.second_factor.is_some(),
@@ -93,7 +95,11 @@ async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<H
         time_zone: &member.time_zone,
         time_zones: TimeZoneName::choices(),
         problems,
-    })
+        script_version: version_of(&SCRIPT),
+    };
+    // The script proposes the browser's time zone.
+    let sources = Sources { script: member.time_zone.is_utc(), ..Sources::default() };
+    Ok(Reply::page(&page)?.using(&sources))
 }
 
 /// Changes the password. Every session ends, and this browser gets a new one.
@@ -151,12 +157,27 @@ pub(crate) async fn change_time_zone(request: Arc<MemberRequest>) -> Result<Repl
             "The form must name a time zone that the page offers, such as Europe/Berlin".to_owned(),
         )
     })?;
+    change(&request, |member| member.in_time_zone(time_zone)).await?;
+    Ok(Notice::TimeZoneSaved.redirect_to(PATH))
+}
+
+/// Turns the keyboard shortcuts on or off.
+pub(crate) async fn change_shortcuts(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let are_on = match request.page.form().get("shortcuts") {
+        "on" => true,
+        "off" => false,
+        _ => return Err(Error::BadRequest("The form must turn the shortcuts on or off".to_owned())),
+    };
+    change(&request, |member| member.with_shortcuts(are_on)).await?;
+    Ok(Notice::ShortcutsSaved.redirect_to(PATH))
+}
+
+async fn change(request: &MemberRequest, changed: impl FnOnce(Member) -> Member) -> Result<(), Error> {
     let (organization, store) = (request.tenant().organization, request.context.store());
     let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
     let mut transaction = request.transaction();
-    transaction.replace_member(&member, &member.clone().in_time_zone(time_zone))?;
-    store.commit(transaction).await?;
-    Ok(Notice::TimeZoneSaved.redirect_to(PATH))
+    transaction.replace_member(&member, &changed(member.clone()))?;
+    Ok(store.commit(transaction).await?)
 }
 
 /// Ends one session of the member.
@@ -205,5 +226,5 @@ pub(crate) async fn switch_mode(request: Arc<MemberRequest>) -> Result<Reply<Htm
     let mode = mode.map_err(|_| Error::BadRequest("The mode must be live or test".to_owned()))?;
     let session = Session { mode, seen_at: request.context.now(), ..request.session().clone() };
     request.replace_session(&session).await?;
-    Ok(Reply::see_other("/dashboard"))
+    Ok(Reply::see_other(return_to(request.page.form().get("return_to"))))
 }

@@ -11,7 +11,7 @@ use shared::store::Listed;
 
 use crate::files;
 use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
+use crate::lists::{FilterLink, PAGE_SIZE, Pager, Place, filter, id_position, is_id_position, next};
 
 /// An answer on a page.
 pub(crate) struct AnswerRow<'p> {
@@ -76,7 +76,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let stage = filter::<Stage>(query.get("stage"))?;
     let place = Place::read(&query, is_id_position);
     let mut listed = store.list_candidates(tenant, Some(role.id), stage, &place.paging()).await?;
-    let next = next(&mut listed, |(candidate, applicant)| {
+    let next = next(&mut listed, PAGE_SIZE, |(candidate, applicant)| {
         id_position(applicant.map_or(candidate.id, |(applicant, _)| applicant.application_id))
     });
     let Listed { items: people, .. } = listed;
@@ -116,11 +116,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         role: role.id.get(),
         title: role.content.title.as_str(),
         stage,
-        filters: Stage::ALL.map(|known| FilterLink {
-            word: known.as_str(),
-            is_current: stage == Some(known),
-            count: None,
-        }),
+        filters: Stage::ALL
+            .map(|known| FilterLink { word: known.as_str(), is_current: stage == Some(known) }),
         people: rows.collect(),
         questions: questions.iter().map(|(_, label)| *label).collect(),
         pager: Pager::new(&path, &filters, &place, next),

@@ -89,7 +89,10 @@ impl Filter {
             (Some(actor), None) => AuditSelection::Actor(actor),
             (None, Some(action)) => AuditSelection::Action(action),
             (Some(_), Some(_)) => {
-                problems.push(problem("action", "Choose who did it or what was done, not both."));
+                problems.push(problem(
+                    "action",
+                    "Choose who did it or what was done, not both: the log is filtered by one of them.",
+                ));
                 AuditSelection::All
             }
         };

@@ -10,7 +10,7 @@ use shared::http::{
     ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
 };
 use shared::id::Id;
-use shared::model::{FileName, Phone, Profile, Resume, RoleStatus, Source, Text};
+use shared::model::{Email, ExternalId, FileName, Name, Phone, Profile, Resume, RoleStatus, Source, Text};
 use shared::services::files::{CheckedFile, ENDINGS, FileError};
 use shared::store::Paging;
 
@@ -18,6 +18,7 @@ use crate::candidate_list::{candidate_path, in_list};
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
+use crate::sources::{source_name, source_word};
 
 /// The field of the resume file.
 const RESUME_FILE: &str = "resume_file";
@@ -35,7 +36,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if request.page.lacks_part() {
         return new_form(&request, "").await?.show_again(&request, file_is_missing());
     }
-    let (call, file) = (request.call(request.fields()), checked_file(&request));
+    let (call, file) = (request.call(sent(&request)), checked_file(&request));
     let created = match &file {
         Err(wrong) => {
             request.carry_out(call, async |call: ApiRequest<NewCandidate>| refuse(&call, *wrong)).await
@@ -114,7 +115,7 @@ pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     if request.page.lacks_part() {
         return edit_form(&request).await?.show_again(&request, file_is_missing());
     }
-    let (fields, file) = (request.fields(), checked_file(&request));
+    let (fields, file) = (sent(&request), checked_file(&request));
     let has_file = request.page.file().is_some();
     // A form that shows no link to a resume file leaves the file as it is. A new file replaces the link.
     let omits_link = has_file || (fields.get("resume_url").is_empty() && fields.get("resume") == "file");
@@ -136,6 +137,16 @@ pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 fn without(fields: &Parameters, names: &[&str]) -> Parameters {
     let kept = fields.iter().filter(|(name, _)| !names.contains(name));
     kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// The fields of the form, with the API's word for a source that has a name.
+fn sent(request: &MemberRequest) -> Parameters {
+    let fields = request.fields();
+    let word = |(name, value): (&str, &str)| {
+        let value = if name == "source" { source_word(value) } else { value };
+        (name.to_owned(), value.to_owned())
+    };
+    fields.iter().map(word).collect()
 }
 
 async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
@@ -165,9 +176,11 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
     );
     let takes_files = request.context.stores_files();
     let mut fields = vec![
-        Field::line("name", "Name").with(profile.map_or("", |profile| profile.name.as_str())),
+        Field::line("name", "Name").required().at_most(Name::MAX_LENGTH).with(profile.map_or("", |profile| profile.name.as_str())),
         Field::line("email", "E-mail address")
             .of(FieldKind::Line("email"))
+            .required()
+            .at_most(Email::MAX)
             .with(profile.map_or("", |profile| profile.email.as_str())),
         Field::line("phone", "Phone number")
             .of(FieldKind::Line("tel"))
@@ -179,9 +192,10 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
             .with(resume.unwrap_or_default()),
         Field::line("source", "Source")
             .hint("Optional: where the candidate came from, such as referral.")
-            .with(profile.and_then(|profile| profile.source.as_ref()).map_or("", Source::as_str)),
+            .with(profile.and_then(|profile| profile.source.as_ref()).map_or("", |source| source_name(source.as_str()))),
         Field::line("tags", "Tags").hint("Optional, separated by commas.").with(&tags.unwrap_or_default()),
         Field::line("external_id", "Identifier in another system")
+            .at_most(ExternalId::MAX_LENGTH)
             .hint("Optional.")
             .with(profile.and_then(|profile| profile.external_id.as_ref()).map_or("", Text::as_str)),
     ];
@@ -198,7 +212,7 @@ pub(crate) async fn new_application(request: Arc<MemberRequest>) -> Result<Reply
 
 /// Adds an application for another role.
 pub(crate) async fn apply(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    match request.carry_out(request.call(request.fields()), candidates::apply).await {
+    match request.carry_out(request.call(sent(&request)), candidates::apply).await {
         Ok(_) => Ok(Notice::Applied.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => application_form(&request).await?.show_again(&request, error),
     }
@@ -210,7 +224,9 @@ async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
     let name = Error::unless_missing(found)?.candidate.profile.name.as_str().to_owned();
     let fields = vec![
         Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
-        Field::line("source", "Source").hint("Optional: where the application came from.").with("manual"),
+        Field::line("source", "Source")
+            .hint("Optional: where the application came from.")
+            .with(source_name(Source::MANUAL.as_str())),
     ];
     let action = format!("/dashboard/candidates/{id}/applications{}", in_list(request));
     let title = format!("Add an application of {name}");
@@ -234,7 +250,7 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
     match request.carry_out(request.call(request.fields()), notes::create_note).await {
         Ok(_) => Ok(Notice::NoteAdded.redirect_to(&candidate_path(&request, id))),
         Err(error) => {
-            let fields = vec![Field::line("text", "Note").of(FieldKind::Lines(5))];
+            let fields = vec![Field::line("text", "Note").of(FieldKind::Lines(5)).required()];
             let action = format!("/dashboard/candidates/{id}/notes{}", in_list(&request));
             Form::new(Section::Candidates, "Add a note", fields, action, "Add note")
                 .below(candidate_path(&request, id), "Back to the candidate")

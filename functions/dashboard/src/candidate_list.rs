@@ -3,8 +3,10 @@
 
 use shared::http::{Error, MemberRequest, Parameters};
 use shared::id::Id;
-use shared::model::{CandidateRecord, Stage};
-use shared::store::{CandidateList, CandidatePlace, Paging, score_position};
+use shared::model::{Application, ApplicationStatus, CandidateRecord, Stage, Waiting};
+use shared::store::{
+    CandidateList, CandidatePlace, Order, Paging, StageOrStatus, score_position, waiting_position,
+};
 
 use crate::candidate_search::{find, unknown_page};
 use crate::lists::{PAGE_SIZE, Pager, Place, encoded, filter, id_position, is_id_position};
@@ -21,6 +23,10 @@ pub(crate) struct ListPage {
     pub(crate) list: Listing,
     /// Where the page begins.
     pub(crate) place: Place,
+    /// Whether a candidate's page that has this list leads back to the role's board.
+    pub(crate) is_board: bool,
+    /// The role of the application that a candidate's page is about, in lists of applications for several roles.
+    pub(crate) about: Option<Id>,
 }
 
 /// What a list of candidates contains.
@@ -37,20 +43,9 @@ pub(crate) enum Listing {
     },
 }
 
-/// The links of a candidate's page into the list that it was opened from.
-#[derive(Debug)]
-pub(crate) struct ListLinks {
-    /// The page of the list.
-    pub(crate) path: String,
-    /// The previous candidate in the list.
-    pub(crate) previous: Option<String>,
-    /// The next candidate in the list.
-    pub(crate) next: Option<String>,
-}
-
-impl ListPage {
-    /// Reads the page from a query. An unknown role or stage returns 404, and an unknown page of a search returns 400.
-    pub(crate) fn read(query: &Parameters) -> Result<Self, Error> {
+impl Listing {
+    /// Reads a list from a query. An unknown role, stage or status returns 404.
+    fn read(query: &Parameters) -> Result<Self, Error> {
         let text = query.get("search").trim();
         if !text.is_empty() {
             let by = match query.get("by") {
@@ -58,25 +53,138 @@ impl ListPage {
                 "tag" => "tag",
                 _ => "",
             };
-            let is_cursor = |text: &str| text.len() > 16 && text.len() <= MAX_CURSOR && is_base64(text);
-            let list = Listing::Found { by, text: text.to_owned() };
-            let place = Place::read(query, is_cursor);
-            if place.before().is_none() && query.non_empty("before").is_some() {
-                return Err(unknown_page());
-            }
-            return Ok(Self { list, place });
+            return Ok(Self::Found { by, text: text.to_owned() });
+        }
+        if let Some(waiting) = filter::<Waiting>(query.get("waiting"))? {
+            return Ok(Self::Stored(CandidateList::Waiting(waiting)));
         }
         let (stage, role) = (filter::<Stage>(query.get("stage"))?, filter::<Id>(query.get("role_id"))?);
+        let status = filter::<ApplicationStatus>(query.get("status"))?;
         let least = query.get("least").trim();
         let is_by_score = query.get("order") == "score" || !least.is_empty();
-        let (list, place) = match role.zip(stage) {
-            Some((role, stage)) if is_by_score => {
-                let least = least_score(least).unwrap_or(0);
-                (CandidateList::Scored { role, stage, least }, Place::read(query, is_score_position))
+        Ok(Self::Stored(match (role, stage) {
+            (Some(role), Some(stage)) if is_by_score => {
+                CandidateList::Scored { role, stage, least: least_score(least).unwrap_or(0) }
             }
-            _ => (CandidateList::Newest { role, stage }, Place::read(query, is_id_position)),
+            (Some(role), None) if query.get("again") == "yes" => CandidateList::Reapplied { role },
+            _ => CandidateList::ByTime {
+                role,
+                state: stage.map(StageOrStatus::Stage).or(status.map(StageOrStatus::Status)),
+                order: if query.get("order") == "oldest" { Order::Oldest } else { Order::Newest },
+            },
+        }))
+    }
+
+    /// Whether a text has the form of a position in the list.
+    fn is_position(&self, text: &str) -> bool {
+        match self {
+            Self::Found { .. } => text.len() > 16 && text.len() <= MAX_CURSOR && is_base64(text),
+            Self::Stored(CandidateList::Scored { .. }) => is_score_position(text),
+            Self::Stored(CandidateList::Waiting(_)) => {
+                text.split_once('#').is_some_and(|(role, position)| {
+                    is_id_position(role) && (position.is_empty() || is_id_position(position))
+                })
+            }
+            Self::Stored(CandidateList::ByTime { .. } | CandidateList::Reapplied { .. }) => {
+                is_id_position(text)
+            }
+        }
+    }
+
+    /// The names and values in the query.
+    pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let word = |name: &'static str, word: &str| Some((name, word.to_owned()));
+        let id = |role: Id| Some(("role_id", role.to_string()));
+        let pairs = match self {
+            Self::Stored(CandidateList::ByTime { role, state, order }) => [
+                role.and_then(id),
+                match state {
+                    None => None,
+                    Some(StageOrStatus::Stage(stage)) => word("stage", stage.as_str()),
+                    Some(StageOrStatus::Status(status)) => word("status", status.as_str()),
+                },
+                if *order == Order::Oldest { word("order", "oldest") } else { None },
+                None,
+            ],
+            Self::Stored(CandidateList::Scored { role, stage, least }) => [
+                id(*role),
+                word("stage", stage.as_str()),
+                word("order", "score"),
+                (*least > 0).then(|| ("least", least.to_string())),
+            ],
+            Self::Stored(CandidateList::Reapplied { role }) => [id(*role), word("again", "yes"), None, None],
+            Self::Stored(CandidateList::Waiting(waiting)) => {
+                [word("waiting", waiting.as_str()), None, None, None]
+            }
+            Self::Found { by, text } => [word("by", by), word("search", text), None, None],
         };
-        Ok(Self { list: Listing::Stored(list), place })
+        pairs.into_iter().flatten().collect()
+    }
+
+    /// The role that the list is filtered by.
+    pub(crate) const fn role(&self) -> Option<Id> {
+        match self {
+            Self::Stored(CandidateList::ByTime { role, .. }) => *role,
+            Self::Stored(CandidateList::Scored { role, .. } | CandidateList::Reapplied { role }) => {
+                Some(*role)
+            }
+            Self::Stored(CandidateList::Waiting(_)) | Self::Found { .. } => None,
+        }
+    }
+
+    /// The stage that the list is filtered by.
+    pub(crate) const fn stage(&self) -> Option<Stage> {
+        match self {
+            Self::Stored(
+                CandidateList::ByTime { state: Some(StageOrStatus::Stage(stage)), .. }
+                | CandidateList::Scored { stage, .. },
+            ) => Some(*stage),
+            _ => None,
+        }
+    }
+
+    /// Whether the first page has the oldest.
+    const fn is_ascending(&self) -> bool {
+        matches!(self, Self::Stored(CandidateList::ByTime { order: Order::Oldest, .. }))
+    }
+}
+
+/// The links of a candidate's page into the list that it was opened from.
+#[derive(Debug)]
+pub(crate) struct ListLinks {
+    /// The page of the list, or the card on the board.
+    pub(crate) path: String,
+    /// Where that leads.
+    pub(crate) back: &'static str,
+    /// The previous candidate in the list.
+    pub(crate) previous: Option<String>,
+    /// The next candidate in the list.
+    pub(crate) next: Option<String>,
+}
+
+impl ListLinks {
+    /// The links into the list that the request's page was opened from, if it was.
+    pub(crate) async fn of(request: &MemberRequest, record: &CandidateRecord) -> Result<Option<Self>, Error> {
+        match ListPage::opened_from(request) {
+            Some(list) => list.links(request, record).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl ListPage {
+    /// Reads the page from a query. An unknown role or stage returns 404, and an unknown page of a search returns 400.
+    pub(crate) fn read(query: &Parameters) -> Result<Self, Error> {
+        let list = Listing::read(query)?;
+        let place = Place::read(query, |text| list.is_position(text));
+        if matches!(list, Listing::Found { .. })
+            && place.before().is_none()
+            && query.non_empty("before").is_some()
+        {
+            return Err(unknown_page());
+        }
+        let is_board = list.role().is_some() && query.get("from") == "board";
+        Ok(Self { list, place, is_board, about: query.get("about").parse().ok() })
     }
 
     /// The page of the list that the request's page was opened from, if it was.
@@ -86,45 +194,45 @@ impl ListPage {
         Self::read(&Parameters::parse(list.as_bytes())).ok()
     }
 
-    /// The role and the stage that the list is filtered by.
-    pub(crate) const fn role_and_stage(&self) -> (Option<Id>, Option<Stage>) {
-        match &self.list {
-            Listing::Stored(CandidateList::Newest { role, stage }) => (*role, *stage),
-            Listing::Stored(CandidateList::Scored { role, stage, .. }) => (Some(*role), Some(*stage)),
-            Listing::Found { .. } => (None, None),
-        }
+    /// The first page of another list.
+    pub(crate) const fn first(list: Listing) -> Self {
+        Self { list, place: Place::first(), is_board: false, about: None }
     }
 
-    fn filters(&self) -> Vec<(&'static str, String)> {
-        match &self.list {
-            Listing::Stored(CandidateList::Newest { role, stage }) => {
-                let role = role.map(|role| ("role_id", role.to_string()));
-                role.into_iter().chain(stage.map(|stage| ("stage", stage.as_str().to_owned()))).collect()
-            }
-            Listing::Stored(CandidateList::Scored { role, stage, least }) => {
-                let least = (*least > 0).then(|| ("least", least.to_string()));
-                [
-                    ("role_id", role.to_string()),
-                    ("stage", stage.as_str().to_owned()),
-                    ("order", "score".to_owned()),
-                ]
-                .into_iter()
-                .chain(least)
-                .collect()
-            }
-            Listing::Found { by, text } => vec![("by", (*by).to_owned()), ("search", text.clone())],
+    /// The first page of everybody who has applied for a role.
+    pub(crate) const fn of_role(role: Id) -> Self {
+        let (role, state, order) = (Some(role), None, Order::Newest);
+        Self::first(Listing::Stored(CandidateList::ByTime { role, state, order }))
+    }
+
+    /// The page that begins after a position; with an empty one, the first page.
+    pub(crate) fn after(&self, position: &str) -> Result<Self, Error> {
+        let place = Place::first();
+        match position {
+            "" => Ok(self.at(place)),
+            position if self.list.is_position(position) => Ok(self.at(place.next(position.to_owned()))),
+            _ => Err(Error::BadRequest("The form must name a place in the list".to_owned())),
         }
     }
 
     /// The query of the page.
     pub(crate) fn query(&self) -> String {
-        let pairs: Vec<_> = self.filters().into_iter().chain(self.place.pairs()).collect();
+        let board = self.is_board.then(|| ("from", "board".to_owned()));
+        let about = self.about.map(|role| ("about", role.to_string()));
+        let pairs = self.list.pairs().into_iter().chain(self.place.pairs()).chain(board).chain(about);
+        let pairs: Vec<_> = pairs.collect();
         encoded(pairs.iter().map(|(name, value)| (*name, value.as_str())))
+    }
+
+    /// The path of the page.
+    pub(crate) fn path(&self) -> String {
+        let query = self.query();
+        if query.is_empty() { PATH.to_owned() } else { format!("{PATH}?{query}") }
     }
 
     /// The links to the other pages. `next` is the position where the next one begins.
     pub(crate) fn pager(&self, next: Option<String>) -> Pager {
-        let filters = self.filters();
+        let filters = self.list.pairs();
         let filters: Vec<_> = filters.iter().map(|(name, value)| (*name, value.as_str())).collect();
         Pager::new(PATH, &filters, &self.place, next)
     }
@@ -134,14 +242,24 @@ impl ListPage {
         encoded([("list", self.query().as_str())])
     }
 
+    /// The page as a candidate's page has it that is about the application for this role.
+    pub(crate) fn about(&self, role: Option<Id>) -> Self {
+        Self { about: role.filter(|_| self.list.role().is_none()), ..self.clone() }
+    }
+
+    /// The application that the list is about: the one for its role, or else the latest active one.
+    pub(crate) fn application<'r>(&self, record: &'r CandidateRecord) -> Option<&'r Application> {
+        chosen(record, self.list.role().or(self.about))
+    }
+
     /// The links into the list around a candidate, who need not be in the list any more.
-    pub(crate) async fn links(
-        &self,
-        request: &MemberRequest,
-        record: &CandidateRecord,
-    ) -> Result<ListLinks, Error> {
-        let query = self.query();
-        let path = if query.is_empty() { PATH.to_owned() } else { format!("{PATH}?{query}") };
+    async fn links(&self, request: &MemberRequest, record: &CandidateRecord) -> Result<ListLinks, Error> {
+        let (path, back) = match self.list.role().filter(|_| self.is_board) {
+            Some(role) => {
+                (format!("/dashboard/roles/{role}#card-{}", record.candidate.id), "Back to the board")
+            }
+            None => (self.about(None).path(), "Back to the list"),
+        };
         let [previous, next] = match &self.list {
             Listing::Stored(stored) => self.around_in_list(request, record, *stored).await?,
             Listing::Found { by, text } => {
@@ -152,7 +270,7 @@ impl ListPage {
             }
         };
         let link = |(id, page): (Id, Self)| format!("{PATH}/{id}?{}", page.parameter());
-        Ok(ListLinks { path, previous: previous.map(link), next: next.map(link) })
+        Ok(ListLinks { path, back, previous: previous.map(link), next: next.map(link) })
     }
 
     /// The candidates before and after a candidate in a list of the store, each with the page that has the candidate.
@@ -163,20 +281,36 @@ impl ListPage {
         list: CandidateList,
     ) -> Result<[Option<(Id, Self)>; 2], Error> {
         let own = match list {
-            CandidateList::Newest { role: None, .. } => Some(id_position(record.candidate.id)),
-            CandidateList::Newest { role: Some(role), .. } => {
-                record.application(role).map(|application| id_position(application.id))
+            CandidateList::ByTime { role: None, state: None | Some(StageOrStatus::Stage(_)), .. } => {
+                Some(id_position(record.candidate.id))
             }
-            CandidateList::Scored { role, .. } => record
-                .application(role)
+            CandidateList::ByTime { .. } | CandidateList::Reapplied { .. } => {
+                self.application(record).map(|application| id_position(application.id))
+            }
+            CandidateList::Scored { .. } => self
+                .application(record)
                 .and_then(|application| Some(score_position(application.score?, application.id))),
+            CandidateList::Waiting(_) => self
+                .application(record)
+                .map(|application| waiting_position(application.role.id, &id_position(application.id))),
         };
         let Some(own) = own else { return Ok([None, None]) };
-        // The page, the item before it and the item after it. `~` sorts after all characters of positions.
-        let before = self.place.before().map(|before| format!("{before}~"));
-        let page = Paging { limit: PAGE_SIZE + 2, before };
+        let page = Paging { limit: PAGE_SIZE + 2, before: self.before_previous() };
         let read = request.context.store().list_candidate_places(request.tenant(), list, &page).await?;
         Ok(self.around(&own, &read.items))
+    }
+
+    /// The position before the last item of the page before, with which a page begins that has it too.
+    fn before_previous(&self) -> Option<String> {
+        let before = self.place.before()?;
+        Some(if self.list.is_ascending() {
+            format!("{:016}", before.parse::<u64>().map_or(0, |id| id.saturating_sub(1)))
+        } else if before.ends_with('#') {
+            before.to_owned()
+        } else {
+            // It sorts after all characters of positions.
+            format!("{before}~")
+        })
     }
 
     /// The candidates before and after a candidate in a search, each with the page that has the candidate. Reads another
@@ -215,29 +349,48 @@ impl ListPage {
     /// The candidates before and after a position, each with the page that has the candidate. `read` has the candidates of
     /// this page, the one before it and the one after it.
     fn around(&self, own: &str, read: &[CandidatePlace]) -> [Option<(Id, Self)>; 2] {
-        let is_earlier =
-            |place: &&CandidatePlace| self.place.before().is_some_and(|before| *place.position >= *before);
+        let is_ascending = self.list.is_ascending();
+        let follows = |one: &str, other: &str| if is_ascending { one > other } else { one < other };
+        let is_earlier = |place: &&CandidatePlace| {
+            self.place.before().is_some_and(|before| !follows(&place.position, before))
+        };
         let start = read.iter().take_while(is_earlier).count();
         let end = start + PAGE_SIZE as usize;
         // Further candidates may follow the last one that was read.
-        if read.last().is_some_and(|last| own < last.position.as_str()) && read.len() > end {
+        if read.last().is_some_and(|last| follows(own, &last.position)) && read.len() > end {
             return [None, None];
         }
-        let next = read.iter().position(|place| place.position.as_str() < own);
+        let next = read.iter().position(|place| follows(&place.position, own));
         let next = next.map(|index| match read.get(end.wrapping_sub(1)) {
-            Some(last) if index >= end => (read[index].id, self.at(self.place.next(last.position.clone()))),
-            _ => (read[index].id, self.clone()),
+            Some(last) if index >= end => (index, self.at(self.place.next(last.position.clone()))),
+            _ => (index, self.clone()),
         });
-        let previous = read.iter().rposition(|place| place.position.as_str() > own).and_then(|index| {
+        let previous = read.iter().rposition(|place| follows(own, &place.position)).and_then(|index| {
             let page = if index < start { self.at(self.place.previous()?) } else { self.clone() };
-            Some((read[index].id, page))
+            Some((index, page))
         });
         [previous, next]
+            .map(|found| found.map(|(index, page)| (read[index].id, page.about(read[index].role))))
     }
 
     fn at(&self, place: Place) -> Self {
-        Self { list: self.list.clone(), place }
+        Self { place, ..self.clone() }
     }
+}
+
+/// The application of a person that a page is about: the one for this role, or else the latest active one, or the latest.
+pub(crate) fn chosen(record: &CandidateRecord, role: Option<Id>) -> Option<&Application> {
+    let all = &record.applications;
+    let active = || all.iter().rev().find(|one| one.status() == ApplicationStatus::Active);
+    role.and_then(|role| record.application(role)).or_else(active).or(all.last())
+}
+
+/// The page of a candidate in a list, if the path leads to one.
+pub(crate) fn page_in_list(path: &str) -> Option<String> {
+    let (id, query) = path.strip_prefix(PATH)?.strip_prefix('/')?.split_once('?')?;
+    let list = Parameters::parse(query.as_bytes()).all("list").next().map(ToOwned::to_owned)?;
+    let page = ListPage::read(&Parameters::parse(list.as_bytes())).ok()?;
+    Some(format!("{PATH}/{}?{}", id.parse::<Id>().ok()?, page.parameter()))
 }
 
 /// The query that keeps the list that the request's page was opened from; empty if there is none.
@@ -291,18 +444,28 @@ mod tests {
 
         /// Steps through a whole list in both directions, also past the edges of pages.
         #[test]
-        fn previous_and_next_lead_through_the_whole_list(count in 1u64..=90, start in 0usize..90) {
-            let all: Vec<_> = (1..=count).rev().map(|number| CandidatePlace {
+        fn previous_and_next_lead_through_the_whole_list(
+            count in 1u64..=90,
+            start in 0usize..90,
+            query in prop::sample::select(vec!["", "order=oldest"]),
+        ) {
+            let mut all: Vec<_> = (1..=count).rev().map(|number| CandidatePlace {
                 position: id_position(id(number)),
                 id: id(number),
+                role: None,
             }).collect();
+            if !query.is_empty() {
+                all.reverse();
+            }
             let read = |page: &ListPage| -> Vec<CandidatePlace> {
-                let before = page.place.before().map(|before| format!("{before}~"));
-                let rest = all.iter().filter(|place| before.as_ref().is_none_or(|before| place.position < *before));
-                rest.take(PAGE_SIZE as usize + 2).cloned().collect()
+                let before = page.before_previous();
+                let follows = |place: &&CandidatePlace| before.as_ref().is_none_or(|before| {
+                    if query.is_empty() { place.position < *before } else { place.position > *before }
+                });
+                all.iter().filter(follows).take(PAGE_SIZE as usize + 2).cloned().collect()
             };
             let around = |at: usize, page: &ListPage| page.around(&all[at].position, &read(page));
-            let (mut at, mut list) = (0, page(""));
+            let (mut at, mut list) = (0, page(query));
             while let [_, Some((next, page))] = around(at, &list) {
                 at += 1;
                 prop_assert_eq!(next, all[at].id);
@@ -317,7 +480,7 @@ mod tests {
                 prop_assert_eq!(previous, all[at].id);
                 list = page;
             }
-            prop_assert_eq!((at, list), (0, page("")));
+            prop_assert_eq!((at, list), (0, page(query)));
         }
     }
 
@@ -330,7 +493,14 @@ mod tests {
         );
         assert_eq!(page("order=score&stage=offer&role_id=7").query(), "role_id=7&stage=offer&order=score");
         assert_eq!(page("order=x&stage=offer&role_id=7").query(), "role_id=7&stage=offer");
+        assert_eq!(page("order=oldest&status=active").query(), "status=active&order=oldest");
+        assert_eq!(page("status=active&stage=offer&role_id=7").query(), "role_id=7&stage=offer");
+        assert_eq!(page("again=yes&role_id=7").query(), "role_id=7&again=yes");
+        assert_eq!(page("again=yes").query(), "", "somebody applies again for a role");
+        assert_eq!(page("waiting=screened&role_id=7&about=9").query(), "waiting=screened&about=9");
         assert_eq!(page("order=score&role_id=7&search=+x+").query(), "by=&search=x");
+        assert_eq!(page("from=board&role_id=7&stage=offer").query(), "role_id=7&stage=offer&from=board");
+        assert_eq!(page("from=board&stage=offer").query(), "stage=offer", "a board is a role's");
         for (text, score) in
             [("", Some(0)), ("0", Some(0)), ("100", Some(100)), ("101", None), ("-1", None), ("7.5", None)]
         {

@@ -5,6 +5,7 @@ use shared::model::{Candidate, Scalar, SearchQuery, Source, Tag, Value};
 use shared::store::{CandidateSearch, Listed, Paging};
 
 use crate::lists::{PAGE_SIZE, Place};
+use crate::sources::source_word;
 
 /// Finds candidates, and returns them with the signed position where the next page begins. Where the text looks like an
 /// e-mail address and finds nobody, it is also looked for in names. A position of another search, or one
@@ -38,7 +39,8 @@ pub(crate) fn unknown_page() -> Error {
 
 /// The searches that a text stands for, in the order in which they are tried.
 fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
-    let source = || Source::read(&Scalar::Word(text)).ok().flatten().map(CandidateSearch::Source);
+    let source =
+        || Source::read(&Scalar::Word(source_word(text))).ok().flatten().map(CandidateSearch::Source);
     let tag = || Tag::parse(text).ok().flatten().map(CandidateSearch::Tag);
     let words = |text: &str| text.parse::<SearchQuery>().ok().map(CandidateSearch::Words);
     let first = match by {

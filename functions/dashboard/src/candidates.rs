@@ -3,31 +3,36 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::try_join;
 use shared::handlers::responses::resume::ResumeLinks;
-use shared::http::page::Sources;
+use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, CandidateRecord, EndedBy, FileStatus, LegalHold, MemberRole, Note, Phone,
-    Rejection, Resume, ReviewDecision, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint,
-    TouchpointKind, WebAddress, grouped,
+    ApplicationStatus, BulkAct, Candidate, CandidateRecord, EndedBy, FileStatus, LegalHold, MemberRole, Note,
+    Phone, Rejection, Resume, Role, RoleStatus, SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage,
+    Text, Waiting, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
-use shared::store::{Applicant, CandidateList, Paging, StoreError};
+use shared::store::{CandidateList, Order, Paging, StageOrStatus, StoreError};
 
 use crate::answers::{self, AnswerRow};
-use crate::candidate_list::{ListLinks, ListPage, Listing, candidate_path, least_score};
+use crate::candidate_list::{self, ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
 use crate::dates::{self, Time, Zone};
+use crate::decision::Decision;
 use crate::files::{self, FileRow};
-use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, Pager, id_position, next};
+use crate::history::{sentence, told_once};
+use crate::layout::{Layout, SCRIPT, Section};
+use crate::lists::{PAGE_SIZE, Pager, next};
 use crate::rejection_reasons;
-use crate::sources::{actor, source};
+use crate::sources::{actor, source, source_name};
 use crate::submissions::{FormRow, OfferRow, Submissions};
 use crate::suspects;
 
+/// The maximum number of open roles to choose from.
+const ROLES: u32 = 25;
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
 
@@ -35,33 +40,44 @@ const NOTES: u32 = 25;
 #[template(path = "candidates.html")]
 struct CandidatesPage<'p> {
     layout: Layout<'p>,
-    /// The stage that the list is filtered by.
-    stage: Option<Stage>,
-    filters: [FilterLink; 6],
+    /// The list that is shown, in words.
+    heading: &'static str,
+    /// What waits for the team, and then everybody, by stage and by status.
+    filters: Vec<Filter>,
     /// The role that the list is filtered by.
     role: Option<RoleFilter<'p>>,
+    /// Whether each row shows its role, because no role is chosen.
+    shows_role: bool,
+    /// The roles to choose from, unless one is chosen.
+    roles: Vec<RoleFilter<'p>>,
+    /// What the list is filtered by besides the order, as fields of a form.
+    kept: Vec<(&'static str, String)>,
     /// What the list is searched by: empty for the name, the e-mail address and the phone number; `source` or `tag`.
     by: &'p str,
     /// What is searched for.
     search: &'p str,
-    /// Whether the list is in the order of the scores.
-    by_score: bool,
-    /// The least score as it was typed.
-    least: &'p str,
-    /// What is wrong with the least score.
-    problem: Option<&'static str>,
+    /// The order, if the list can be in another one.
+    order: Option<ListOrder<'p>>,
     /// Whether the boxes of all candidates are ticked.
     all: bool,
-    candidates: Vec<CandidateRow<'p>>,
+    rows: Vec<Row<'p>>,
     /// The number of suspect forms, on the first page of all candidates.
     suspects: Option<String>,
     /// The number of candidates in the list, where a counter has it.
     total: Option<String>,
-    /// The parameter that names this list in the addresses of candidates.
-    list: String,
+    /// What was lately done to several of the role's candidates.
+    acts: Vec<ActRow>,
+    /// The lists that the team has saved.
+    views: Vec<ViewLink<'p>>,
+    /// The query of the first page of this list.
+    view: String,
     /// The query of this page.
     query: String,
+    /// The parameter that names this page.
+    list: String,
     pager: Pager,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 struct RoleFilter<'p> {
@@ -69,41 +85,110 @@ struct RoleFilter<'p> {
     title: &'p str,
 }
 
-/// A candidate in a list.
-pub(crate) struct CandidateRow<'p> {
-    /// The identifier.
-    pub(crate) id: u64,
-    /// The name.
-    pub(crate) name: &'p str,
-    /// The e-mail address.
-    pub(crate) email: &'p str,
-    /// The stage.
-    pub(crate) stage: Stage,
-    /// The day when the candidate was added.
-    pub(crate) added: Time,
-    /// The tags.
-    pub(crate) tags: Vec<&'p str>,
-    /// The score, in a list by score.
-    pub(crate) score: Option<u8>,
-    /// Whether the candidate has applied again since the application last moved, in a list of a role.
-    pub(crate) reapplied: bool,
-    /// Whether the candidate has withdrawn the application, in a list of a role.
-    pub(crate) withdrawn: bool,
+/// The order of the list.
+struct ListOrder<'p> {
+    /// `score`, `oldest`, or empty for the newest first.
+    word: &'static str,
+    /// Whether the list can be in the order of the scores.
+    can_be_by_score: bool,
+    /// The minimum score as it was typed.
+    least: &'p str,
+    /// What is wrong with the minimum score.
+    problem: Option<&'static str>,
 }
 
-impl<'p> CandidateRow<'p> {
-    /// Returns the row of a candidate.
-    pub(crate) fn of(candidate: &'p Candidate, zone: &Zone) -> Self {
+impl CandidatesPage<'_> {
+    fn is_by_score(&self) -> bool {
+        self.order.as_ref().is_some_and(|order| order.word == "score")
+    }
+}
+
+/// A link that filters the list.
+struct Filter {
+    label: &'static str,
+    path: String,
+    is_current: bool,
+    /// The number of people, where a counter has it.
+    count: Option<String>,
+}
+
+/// What was done to several candidates at once.
+struct ActRow {
+    group: Id,
+    sentence: String,
+    at: Time,
+    /// The number of people for whom it can be undone.
+    left: usize,
+}
+
+impl ActRow {
+    /// The acts with these parts, the latest first.
+    fn of(parts: &[BulkAct], zone: &Zone) -> Vec<Self> {
+        let mut rows: Vec<Self> = Vec::new();
+        for part in parts {
+            let left = if part.is_undone { 0 } else { part.people.len() };
+            match rows.iter_mut().find(|row| row.group == part.group) {
+                Some(row) => row.left += left,
+                None => rows.push(Self {
+                    group: part.group,
+                    sentence: part.sentence(),
+                    at: zone.minute(part.at),
+                    left,
+                }),
+            }
+        }
+        rows.retain(|row| row.left > 0);
+        rows
+    }
+}
+
+/// A list that the team has saved.
+struct ViewLink<'p> {
+    name: &'p str,
+    path: String,
+    is_current: bool,
+}
+
+/// A candidate in the list, with the application that the list is about.
+struct Row<'p> {
+    id: u64,
+    /// The query of the candidate's page.
+    query: String,
+    name: &'p str,
+    tags: Vec<&'p str>,
+    role: Option<RoleFilter<'p>>,
+    stage: Stage,
+    source: &'p str,
+    score: Option<u8>,
+    phone: Option<&'p str>,
+    /// The day of the last change.
+    activity: Time,
+    /// Whether the candidate has applied again since the application last moved.
+    reapplied: bool,
+    withdrawn: bool,
+    is_closed: bool,
+}
+
+impl<'p> Row<'p> {
+    fn of(page: &ListPage, record: &'p CandidateRecord, zone: &Zone) -> Self {
+        let (candidate, application) = (&record.candidate, page.application(record));
+        let profile = &candidate.profile;
+        let stated = profile.source.as_ref().map(Source::as_str).unwrap_or_default();
         Self {
             id: candidate.id.get(),
-            name: candidate.profile.name.as_str(),
-            email: candidate.profile.email.as_str(),
-            stage: candidate.stage,
-            added: zone.day(candidate.created_at),
-            tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
-            score: None,
-            reapplied: false,
-            withdrawn: false,
+            query: page.parameter(),
+            name: profile.name.as_str(),
+            tags: profile.tags.iter().map(Text::as_str).collect(),
+            role: application.map(|one| RoleFilter { id: one.role.id.get(), title: one.role.title.as_str() }),
+            stage: application.map_or(candidate.stage, |one| one.stage),
+            source: source_name(application.map_or(stated, |one| one.source.as_str())),
+            score: application.and_then(|one| one.score),
+            phone: profile.phone.as_ref().map(Phone::as_str),
+            activity: zone.day(candidate.updated_at),
+            reapplied: application.is_some_and(|one| one.reapplied),
+            withdrawn: application
+                .is_some_and(|one| one.stage == Stage::Rejected && one.cause.by == EndedBy::Candidate),
+            is_closed: application.is_some_and(|one| one.status() == ApplicationStatus::Closed),
         }
     }
 }
@@ -115,6 +200,8 @@ struct CandidatePage<'p> {
     id: u64,
     /// The links into the list that the page was opened from.
     list: Option<ListLinks>,
+    /// What can be decided.
+    decision: Decision,
     is_owner: bool,
     source: Option<&'p str>,
     tags: Vec<&'p str>,
@@ -135,7 +222,6 @@ struct CandidatePage<'p> {
     preview: Option<Preview>,
     /// Whether members can upload a resume.
     takes_files: bool,
-    stage: Stage,
     /// The day when the candidate was added.
     added: Time,
     /// Newest first.
@@ -148,6 +234,8 @@ struct CandidatePage<'p> {
     files: Vec<FileRow>,
     /// Newest first.
     history: Vec<TouchpointRow<'p>>,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 /// A resume that browsers can show. A file of a stranger is shown only to members who ask for it.
@@ -188,6 +276,8 @@ struct ApplicationRow<'p> {
     id: u64,
     /// The path of the application's resume file.
     file: Option<String>,
+    /// The message of the latest form.
+    note: Option<&'p str>,
     /// What the application answered.
     answers: Vec<AnswerRow<'p>>,
     /// What forms brought.
@@ -198,7 +288,6 @@ struct ScreenRow<'p> {
     id: u64,
     /// Whether the conversation has not begun.
     can_be_cancelled: bool,
-    role_id: u64,
     role_title: &'p str,
     status: ScreenStatus,
     result: Option<ScreenResult>,
@@ -225,92 +314,200 @@ struct TouchpointRow<'p> {
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, query) = (request.tenant(), request.context.store(), request.context.query());
     let shown = ListPage::read(&query)?;
-    let (role_id, stage) = shown.role_and_stage();
-    let role = match role_id {
-        None => None,
-        Some(id) => Some(store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?),
+    let (list, role_id) = (&shown.list, shown.list.role());
+    let is_first = shown.query().is_empty();
+    let role = async {
+        match role_id {
+            None => Ok(None),
+            Some(id) => store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound).map(Some),
+        }
     };
+    let roles = async {
+        let newest = Paging { limit: ROLES, before: None };
+        let is_open = Some(RoleStatus::Open);
+        let listed =
+            if role_id.is_none() { Some(store.list_roles(tenant, is_open, &newest).await?) } else { None };
+        Ok::<_, Error>(listed.map(|listed| listed.items).unwrap_or_default())
+    };
+    let suspects = async { if is_first { suspects::count(&request).await } else { Ok(None) } };
+    let acts = async {
+        match role_id {
+            Some(role) => Ok(store.list_bulk_acts(tenant, role, request.context.now()).await?),
+            None => Ok::<_, Error>(Vec::new()),
+        }
+    };
+    let views = async { store.list_views(tenant).await.map_err(Error::from) };
+    let people = people(&request, &shown, PAGE_SIZE);
+    let (role, roles, suspects, acts, views, (people, next)) =
+        try_join!(role, roles, suspects, acts, views, people)?;
+
     let least = query.get("least").trim();
     let problem = if least_score(least).is_none() { Some("Enter a score from 0 to 100.") } else { None };
-    let paging = shown.place.paging();
-    let (mut by_score, mut scores, mut reapplied, mut withdrawn) =
-        (false, Vec::new(), Vec::new(), Vec::new());
-    let (candidates, next): (Vec<Candidate>, _) = match &shown.list {
-        Listing::Stored(CandidateList::Newest { role, stage }) => {
-            let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
-            let position = |(candidate, applicant): &(Candidate, Option<(Applicant, _)>)| {
-                id_position(applicant.map_or(candidate.id, |(applicant, _)| applicant.application_id))
-            };
-            let next = next(&mut listed, position);
-            let again = |applicant: &Option<(Applicant, _)>| {
-                applicant.is_some_and(|(applicant, _)| applicant.reapplied)
-            };
-            reapplied.extend(listed.items.iter().map(|(_, applicant)| again(applicant)));
-            let has_withdrawn = |applicant: &Option<(Applicant, _)>| {
-                applicant.is_some_and(|(applicant, _)| applicant.withdrawn)
-            };
-            withdrawn.extend(listed.items.iter().map(|(_, applicant)| has_withdrawn(applicant)));
-            (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
-        }
-        Listing::Stored(CandidateList::Scored { role, stage, least }) => {
-            let mut listed = store.list_scored_candidates(tenant, *role, *stage, *least, &paging).await?;
-            let next = next(&mut listed, |(_, applicant)| applicant.position());
-            by_score = true;
-            scores.extend(listed.items.iter().map(|(_, applicant)| applicant.score));
-            reapplied.extend(listed.items.iter().map(|(_, applicant)| applicant.reapplied));
-            (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
-        }
-        Listing::Found { by, text } => find(&request, by, text, &shown.place).await?,
-    };
-    let (by, search) = match &shown.list {
+    let (by, search) = match list {
         Listing::Found { by, text } => (*by, text.as_str()),
         Listing::Stored(_) => ("", ""),
     };
-    let count = |stage: Stage| Some(role.as_ref()?.1.stages[stage.rank()].now);
-    let filters = Stage::ALL.map(|known| FilterLink {
-        word: known.as_str(),
-        is_current: stage == Some(known),
-        count: count(known).map(grouped),
-    });
-    let total: Option<u64> = match stage {
-        _ if by_score => None,
-        Some(stage) => count(stage),
-        None => Stage::ALL.map(count).into_iter().sum(),
+    let order = match list {
+        Listing::Stored(CandidateList::Scored { .. }) => Some("score"),
+        Listing::Stored(CandidateList::ByTime { order: Order::Oldest, .. }) => Some("oldest"),
+        Listing::Stored(CandidateList::ByTime { .. }) => Some(""),
+        Listing::Stored(CandidateList::Reapplied { .. } | CandidateList::Waiting(_))
+        | Listing::Found { .. } => None,
     };
-    let role =
-        role.as_ref().map(|(role, _)| RoleFilter { id: role.id.get(), title: role.content.title.as_str() });
-    let is_first = shown.query().is_empty();
-    let suspects = if is_first { suspects::count(&request).await? } else { None };
+    let can_be_by_score = role_id.is_some() && list.stage().is_some();
+    let count = |stage: Stage| Some(role.as_ref()?.1.stages[stage.rank()].now);
+    let total: Option<u64> = match list {
+        Listing::Stored(CandidateList::ByTime { state: None, .. }) => Stage::ALL.map(count).into_iter().sum(),
+        Listing::Stored(CandidateList::ByTime { state: Some(StageOrStatus::Stage(stage)), .. }) => {
+            count(*stage)
+        }
+        _ => None,
+    };
     let zone = dates::zone(&request);
-    let rows = candidates.iter().enumerate().map(|(index, candidate)| {
-        let score = scores.get(index).copied();
-        let reapplied = reapplied.get(index).copied().unwrap_or_default();
-        let withdrawn = withdrawn.get(index).copied().unwrap_or_default();
-        CandidateRow { score, reapplied, withdrawn, ..CandidateRow::of(candidate, &zone) }
-    });
+    let pages = people.iter().map(|(record, role)| (shown.about(*role), record)).collect::<Vec<_>>();
+    let layout = Layout::of(&request, Section::Candidates);
+    let view = ListPage::first(list.clone()).query();
     let page = CandidatesPage {
-        layout: Layout::of(&request, Section::Candidates),
-        stage,
-        filters,
-        role,
+        layout,
+        heading: heading(list),
+        filters: filters(list, |stage| count(stage).map(grouped)),
+        role: role.as_ref().map(|(role, _)| RoleFilter::of(role)),
+        shows_role: role.is_none(),
+        roles: roles.iter().map(RoleFilter::of).collect(),
+        kept: list.pairs().into_iter().filter(|(name, _)| !["order", "least"].contains(name)).collect(),
         by,
         search,
-        by_score,
-        least,
-        problem,
+        order: order.map(|word| ListOrder { word, can_be_by_score, least, problem }),
         // People are never selected by score.
-        all: query.non_empty("all").is_some() && !by_score,
-        candidates: rows.collect(),
+        all: query.non_empty("all").is_some() && order != Some("score"),
+        rows: pages.iter().map(|(page, record)| Row::of(page, record, &zone)).collect(),
         suspects,
         // The list is read from an index, which may be ahead of the counter that was read before.
-        total: total.map(|total| grouped(total.max(candidates.len() as u64))),
-        list: shown.parameter(),
+        total: total.map(|total| grouped(total.max(people.len() as u64))),
+        acts: ActRow::of(&acts, &zone),
+        views: views.views.iter().map(|saved| ViewLink::of(saved, &view)).collect(),
         query: shown.query(),
+        list: shown.parameter(),
         pager: shown.pager(next),
+        script_version: version_of(&SCRIPT),
+        view,
     };
-    let reply = Reply::page(&page)?.showing(page.candidates.len());
+    let sources = Sources { script: true, ..Sources::default() };
+    let reply = Reply::page(&page)?.showing(page.rows.len()).using(&sources);
     let reply = if problem.is_some() { reply.with_status(422) } else { reply };
     Ok(if search.is_empty() { reply } else { reply.found_by_search() })
+}
+
+impl<'p> RoleFilter<'p> {
+    fn of(role: &'p Role) -> Self {
+        Self { id: role.id.get(), title: role.content.title.as_str() }
+    }
+}
+
+impl<'p> ViewLink<'p> {
+    fn of(saved: &'p SavedView, shown: &str) -> Self {
+        Self {
+            name: saved.name.as_str(),
+            path: format!("{}?{}", candidate_list::PATH, saved.query),
+            is_current: saved.query == shown,
+        }
+    }
+}
+
+/// A page of people with the role that their place in the list is of, and the position where the next page begins. Leaves
+/// out those who were erased.
+pub(crate) async fn people(
+    request: &MemberRequest,
+    shown: &ListPage,
+    limit: u32,
+) -> Result<(Vec<(CandidateRecord, Option<Id>)>, Option<String>), Error> {
+    let (tenant, store) = (request.tenant(), request.context.store());
+    let (places, next): (Vec<(Id, Option<Id>)>, _) = match &shown.list {
+        Listing::Stored(list) => {
+            let before = shown.place.before().map(ToOwned::to_owned);
+            let page = Paging { limit: limit + 1, before };
+            let mut listed = store.list_candidate_places(tenant, *list, &page).await?;
+            let next = next(&mut listed, limit, |place| place.position.clone());
+            (listed.items.into_iter().map(|place| (place.id, place.role)).collect(), next)
+        }
+        Listing::Found { by, text } => {
+            let (found, next) = find(request, by, text, &shown.place).await?;
+            (found.into_iter().map(|candidate| (candidate.id, None)).collect(), next)
+        }
+    };
+    let records = store.find_listed(tenant, places.iter().map(|(id, _)| *id)).await?;
+    let people = places.into_iter().filter_map(|(id, role)| Some((records.get(&id)?.clone(), role)));
+    Ok((people.collect(), next))
+}
+
+/// The list in words, after "Candidates".
+const fn heading(list: &Listing) -> &'static str {
+    match list {
+        Listing::Stored(CandidateList::Waiting(waiting)) => label_of(*waiting),
+        Listing::Stored(CandidateList::Reapplied { .. }) => "Applied again",
+        _ => match list.stage() {
+            Some(stage) => word(stage),
+            None => "",
+        },
+    }
+}
+
+const fn label_of(waiting: Waiting) -> &'static str {
+    match waiting {
+        Waiting::Applied => "To look at",
+        Waiting::Screened => "Screened, to decide on",
+        Waiting::Offer => "Offers open",
+    }
+}
+
+const fn word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Applied => "Applied",
+        Stage::Screening => "Screening",
+        Stage::Interview => "Interview",
+        Stage::Offer => "Offer",
+        Stage::Hired => "Hired",
+        Stage::Rejected => "Rejected",
+    }
+}
+
+/// The links to the lists beside this one, with the numbers of people in the stages.
+fn filters(shown: &Listing, count: impl Fn(Stage) -> Option<String>) -> Vec<Filter> {
+    let role = shown.role();
+    let order = match shown {
+        Listing::Stored(CandidateList::ByTime { order, .. }) => *order,
+        _ => Order::Newest,
+    };
+    let by_time = |state| CandidateList::ByTime { role, state, order };
+    let filter = |label, list: CandidateList, count| {
+        let list = Listing::Stored(list);
+        let is_current = match &list {
+            Listing::Stored(CandidateList::ByTime { state: Some(StageOrStatus::Stage(stage)), .. }) => {
+                shown.stage() == Some(*stage)
+            }
+            list => list == shown,
+        };
+        Filter { label, path: ListPage::first(list).path(), is_current, count }
+    };
+    let waiting = Waiting::ALL.into_iter().filter(|_| role.is_none());
+    let again = role.map(|role| filter("Applied again", CandidateList::Reapplied { role }, None));
+    let active = StageOrStatus::Status(ApplicationStatus::Active);
+    let stages = Stage::ALL.into_iter().map(|stage| {
+        let list = match shown {
+            // The order stays.
+            Listing::Stored(CandidateList::Scored { role, .. }) => {
+                CandidateList::Scored { role: *role, stage, least: 0 }
+            }
+            _ => by_time(Some(StageOrStatus::Stage(stage))),
+        };
+        filter(word(stage), list, count(stage))
+    });
+    waiting
+        .map(|waiting| filter(label_of(waiting), CandidateList::Waiting(waiting), None))
+        .chain([filter("All", by_time(None), None), filter("Open", by_time(Some(active)), None)])
+        .chain(stages)
+        .chain(again)
+        .collect()
 }
 
 /// Shows a candidate with applications, voice screens and history.
@@ -319,12 +516,15 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let store = context.store();
     let id = context.id()?;
     let found = Error::unless_missing(store.find_candidate_page(tenant, id, None).await?)?;
-    let notes = store.list_notes(tenant, id, &Paging { limit: NOTES, before: None }).await?.items;
-    let list = match ListPage::opened_from(&request) {
-        Some(list) => Some(list.links(&request, &found.record).await?),
-        None => None,
-    };
+    let newest = Paging { limit: NOTES, before: None };
+    let (notes, list, reasons) = try_join!(
+        async { Ok::<_, Error>(store.list_notes(tenant, id, &newest).await?.items) },
+        ListLinks::of(&request, &found.record),
+        async { Ok(store.get_rejection_reasons(tenant).await?) },
+    )?;
+    let decision = Decision::of(&request, &found.record, None, list.as_ref(), &reasons);
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
+    let layout = Layout::of(&request, Section::Candidates).naming_undone(&request, Some(candidate)).await?;
     let (bucket, now) = (context.providers().await.resumes(), context.now());
     let links = ResumeLinks::of_history(bucket, now, &candidate.profile, touchpoints).await;
     let zone = dates::zone(&request);
@@ -336,12 +536,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let title = |role: Id| applied(role).or_else(|| other(role)).unwrap_or_default();
     let submissions = Submissions::of(&request, &record).await?;
     let answered = answers::of(&request, &record).await?;
-    let has_listed = record.applications.iter().any(|application| application.cause.reason_id.is_some());
-    let reasons = if has_listed { Some(store.get_rejection_reasons(tenant).await?) } else { None };
     let applications = record.applications.iter().rev().map(|application| {
         let rejection = application.rejection();
-        let listed = rejection.and_then(|rejection| rejection.cause.reason_id).zip(reasons.as_ref());
-        let listed = listed.map(|(id, reasons)| rejection_reasons::name(reasons, id));
+        let listed = rejection.and_then(|rejection| rejection.cause.reason_id);
+        let listed = listed.map(|id| rejection_reasons::name(&reasons, id));
         let reason = application.cause.reason.as_ref().map(Text::as_str);
         Ok::<_, Error>(ApplicationRow {
             ended: rejection.map(|rejection| ended(rejection, listed.as_deref())),
@@ -359,6 +557,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             is_reapplied: application.reapplied,
             id: application.id.get(),
             file: submissions.link(application.resume_file_id),
+            note: submissions.note(touchpoints, application.role.id),
             answers: answered
                 .get(&application.id)
                 .map(|found| answers::rows(found, Some(id)))
@@ -382,13 +581,14 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let preview = preview(&request, bucket, profile.resume.as_ref(), &submissions).await?;
     let is_shown = matches!(preview, Some(Preview::Shown(_)));
     let origin = bucket.filter(|_| is_shown).map(Bucket::origin);
-    let sources = Sources { frame: origin.as_deref(), ..Sources::default() };
+    let sources = Sources { frame: origin.as_deref(), script: true, ..Sources::default() };
     let page = Reply::page(&CandidatePage {
-        layout: Layout::of(&request, Section::Candidates),
+        layout,
         id: id.get(),
         list,
+        decision,
         is_owner: request.member().role == MemberRole::Owner,
-        source: profile.source.as_ref().map(Source::as_str),
+        source: profile.source.as_ref().map(Source::as_str).map(source_name),
         tags: profile.tags.iter().map(Text::as_str).collect(),
         external_id: profile.external_id.as_ref().map(Text::as_str),
         hold: record.legal_hold.as_ref(),
@@ -401,13 +601,13 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
         preview,
         takes_files: bucket.is_some(),
-        stage: record.candidate.stage,
         added: zone.day(record.candidate.created_at),
         applications,
         screens: screens.collect(),
         consents,
         files: files::rows(&record, submissions.files(), &zone),
         history: history.collect(),
+        script_version: version_of(&SCRIPT),
     })?;
     Ok(page.using(&sources))
 }
@@ -416,7 +616,6 @@ fn screen_row<'p>(screen: &'p Screen, role_title: &'p str, zone: &Zone) -> Scree
     ScreenRow {
         id: screen.id.get(),
         can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
-        role_id: screen.role_id.get(),
         role_title,
         status: screen.status,
         result: screen.result,
@@ -488,92 +687,4 @@ fn ended(Rejection { cause, stage }: Rejection<'_>, listed: Option<&str>) -> Str
     let stage = stage.map(|stage| format!(" at the {} stage", stage.as_str())).unwrap_or_default();
     let listed = listed.map(|name| format!(": {name}")).unwrap_or_default();
     format!("{how}{stage}{listed}")
-}
-
-/// The history, without the entries of files that the entry after them tells as a resume.
-fn told_once(touchpoints: &[Touchpoint]) -> impl Iterator<Item = &Touchpoint> {
-    let is_told = |index: usize, one: &Touchpoint| {
-        let after = index.checked_sub(1).and_then(|after| touchpoints.get(after));
-        matches!(one.kind, TouchpointKind::FileAdded { .. })
-            && after.is_some_and(|after| after.at == one.at && after.resume().is_some())
-    };
-    let all = touchpoints.iter().enumerate().filter(move |(index, one)| !is_told(*index, one));
-    all.map(|(_, one)| one)
-}
-
-/// Describes a touchpoint.
-fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> String {
-    let of_role = |role_id: &Option<Id>| match role_id {
-        Some(role_id) => format!(" for {}", title(*role_id)),
-        None => String::new(),
-    };
-    match &touchpoint.kind {
-        TouchpointKind::Created { .. } => "Added".to_owned(),
-        TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
-        TouchpointKind::Reapplied { role_id, .. } => format!("Applied again for {}", title(*role_id)),
-        TouchpointKind::OfferedAccepted { role_id, .. } => {
-            format!("Details from the form for {} taken over", title(*role_id))
-        }
-        TouchpointKind::OfferedDismissed { role_id, .. } => {
-            format!("Details from the form for {} dismissed", title(*role_id))
-        }
-        TouchpointKind::Updated { resume: Some(_), .. } => "Uploaded a resume file".to_owned(),
-        TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
-        TouchpointKind::StageChanged { role_id, from, to } => {
-            format!("Moved from {} to {}{}", from.as_str(), to.as_str(), of_role(role_id))
-        }
-        TouchpointKind::Rejected { role_id, from, reason, .. } => {
-            let reason = reason.as_ref().map(|reason| format!(": {}", reason.as_str())).unwrap_or_default();
-            format!("Rejected at the {} stage{}{reason}", from.as_str(), of_role(role_id))
-        }
-        TouchpointKind::Withdrawn { role_id, from, reason } => {
-            let reason = reason.as_ref().map(|reason| format!(": {}", reason.as_str())).unwrap_or_default();
-            format!("Withdrew at the {} stage{}{reason}", from.as_str(), of_role(role_id))
-        }
-        TouchpointKind::Unrejected { role_id, to } => {
-            format!("Rejection undone, moved to {}{}", to.as_str(), of_role(role_id))
-        }
-        TouchpointKind::Hired { role_id, start_date, .. } => {
-            let start = start_date.map(|date| format!(", starting on {}", date.strftime("%-d %b %Y")));
-            format!("Hired{}{}", of_role(role_id), start.unwrap_or_default())
-        }
-        TouchpointKind::Unhired { role_id, to } => {
-            format!("Hire undone, moved to {}{}", to.as_str(), of_role(role_id))
-        }
-        TouchpointKind::ApplicationClosed { role_id, .. } => {
-            format!("Application closed with the role {}", title(*role_id))
-        }
-        TouchpointKind::ApplicationReopened { role_id, .. } => {
-            format!("Application active again with the role {}", title(*role_id))
-        }
-        TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
-        TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
-        TouchpointKind::FileAdded { kind, role_id, .. } => {
-            format!("Added a file{}: {}", of_role(role_id), files::words(*kind))
-        }
-        TouchpointKind::FileDeleted { kind, role_id, .. } => {
-            format!("Deleted a file{}: {}", of_role(role_id), files::words(*kind))
-        }
-        TouchpointKind::ConsentChanged { purpose, granted, .. } => {
-            format!(
-                "Consent to {} {}",
-                purpose.words(),
-                if *granted { "given" } else { "not given or withdrawn" }
-            )
-        }
-        TouchpointKind::ScreenInvited { role_id, .. } => {
-            format!("Invited to a voice screen for {}", title(*role_id))
-        }
-        TouchpointKind::ScreenCancelled { role_id, reason, .. } => {
-            format!("Voice screen for {} cancelled{}", title(*role_id), reason.because())
-        }
-        TouchpointKind::ScreenReviewed { role_id, decision, .. } => {
-            let decision = decision.map_or("reviewed", ReviewDecision::as_str);
-            format!("Result of the voice screen for {} {decision}", title(*role_id))
-        }
-        TouchpointKind::ScreenCompleted { role_id, result, .. } => match result {
-            Some(result) => format!("Completed a voice screen for {}: {}", title(*role_id), result.as_str()),
-            None => format!("Completed a voice screen for {}", title(*role_id)),
-        },
-    }
 }

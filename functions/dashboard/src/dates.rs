@@ -24,6 +24,13 @@ pub(crate) struct Time {
     text: String,
 }
 
+impl Time {
+    /// The time as a text without markup.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 impl Display for Time {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { at, text } = self;
@@ -72,7 +79,12 @@ impl Zone {
 
     /// Formats the day of a time: `20 Nov 2026`.
     pub(crate) fn day(&self, time: Timestamp) -> Time {
-        Time { at: time, text: self.local(time).strftime("%-d %b %Y").to_string() }
+        Time { at: time, text: self.day_in_words(time) }
+    }
+
+    /// The day of a time as text: `20 Nov 2026`.
+    pub(crate) fn day_in_words(&self, time: Timestamp) -> String {
+        self.local(time).strftime("%-d %b %Y").to_string()
     }
 
     /// Formats a time to the minute, with the abbreviation of the zone or its distance from UTC:

@@ -3,6 +3,7 @@
 use askama::Template;
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
+use shared::model::grouped;
 use shared::services::files::MAX_FILE;
 
 use crate::layout::{Layout, SCRIPT, Section};
@@ -31,6 +32,12 @@ pub(crate) struct Field {
     kind: FieldKind,
     value: String,
     problem: Option<String>,
+    /// Whether the browser asks for a value before it sends the form.
+    is_required: bool,
+    /// The maximum number of characters of a line, if the browser can hold it.
+    longest: Option<usize>,
+    /// The keyboard of a phone, if it is not that of the type: `decimal` or `numeric`.
+    keyboard: &'static str,
     /// What the form has instead of nothing when it is shown again.
     proposal: Option<&'static str>,
     /// The stored value, if it has changed since the page was opened and differs from `value`.
@@ -58,7 +65,19 @@ impl Field {
     pub(crate) fn line(name: impl Into<String>, label: &'static str) -> Self {
         let (name, value) = (name.into(), String::new());
         let kind = FieldKind::Line("text");
-        Self { name, label, hint: "", kind, value, problem: None, proposal: None, stored: None }
+        Self {
+            name,
+            label,
+            hint: "",
+            kind,
+            value,
+            problem: None,
+            is_required: false,
+            longest: None,
+            keyboard: "",
+            proposal: None,
+            stored: None,
+        }
     }
 
     /// A heading of the fields below.
@@ -79,6 +98,22 @@ impl Field {
     /// The same field with this value.
     pub(crate) fn with(self, value: &str) -> Self {
         Self { value: value.to_owned(), ..self }
+    }
+
+    /// The same field, which must not be empty.
+    pub(crate) fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    /// The same line with at most this number of characters, as its type has it. A longer text that is pasted would be cut
+    /// without a word, so texts with several lines have no such limit: only the message of the API.
+    pub(crate) fn at_most(self, longest: usize) -> Self {
+        Self { longest: Some(longest), ..self }
+    }
+
+    /// The same field with this keyboard on a phone.
+    pub(crate) fn on_keyboard(self, keyboard: &'static str) -> Self {
+        Self { keyboard, ..self }
     }
 
     /// The name in the form that is sent.
@@ -108,14 +143,25 @@ pub(crate) struct Form {
     title: String,
     /// The path and the name of the page above, unless the page is in the menu.
     back: Option<(String, String)>,
-    lead: &'static str,
+    lead: String,
     fields: Vec<Field>,
     /// The version of the resource that the page shows.
     seen: String,
     hidden: Vec<(&'static str, String)>,
+    /// What the page tells before the form, with the labels.
+    facts: Vec<(&'static str, String)>,
     action: String,
-    submit: &'static str,
+    /// The buttons that send the form, the first one first.
+    submits: Vec<Submit>,
     is_grave: bool,
+}
+
+/// A button that sends a form.
+struct Submit {
+    /// The name and the value that are sent; empty if the form has only this button.
+    name: &'static str,
+    value: &'static str,
+    label: &'static str,
 }
 
 impl Form {
@@ -128,7 +174,31 @@ impl Form {
         submit: &'static str,
     ) -> Self {
         let (title, action, seen, hidden) = (title.into(), action.into(), String::new(), Vec::new());
-        Self { section, title, back: None, lead: "", fields, seen, hidden, action, submit, is_grave: false }
+        Self {
+            section,
+            title,
+            back: None,
+            lead: String::new(),
+            fields,
+            seen,
+            hidden,
+            facts: Vec::new(),
+            action,
+            submits: vec![Submit { name: "", value: "", label: submit }],
+            is_grave: false,
+        }
+    }
+
+    /// The same form with these buttons, which send their value under this name. A form that is shown again begins with the one
+    /// that was pressed, which is also what Enter presses.
+    pub(crate) fn with_buttons(self, name: &'static str, buttons: &[(&'static str, &'static str)]) -> Self {
+        let submits = buttons.iter().map(|(value, label)| Submit { name, value, label });
+        Self { submits: submits.collect(), ..self }
+    }
+
+    /// The same form below these facts, with their labels.
+    pub(crate) fn telling(self, facts: Vec<(&'static str, String)>) -> Self {
+        Self { facts, ..self }
     }
 
     /// The same form below another page, with this path and name.
@@ -145,8 +215,8 @@ impl Form {
     }
 
     /// The same form with a sentence about what it is for.
-    pub(crate) fn lead(self, lead: &'static str) -> Self {
-        Self { lead, ..self }
+    pub(crate) fn lead(self, lead: impl Into<String>) -> Self {
+        Self { lead: lead.into(), ..self }
     }
 
     /// The same form for a resource in this version.
@@ -193,6 +263,11 @@ impl Form {
         // Only a comparison shows the member another version.
         if matches!(refusal, Refusal::Problems { .. }) {
             sent.get("seen").clone_into(&mut self.seen);
+        }
+        if let Some(pressed) =
+            self.submits.iter().position(|one| !one.name.is_empty() && sent.get(one.name) == one.value)
+        {
+            self.submits[..=pressed].rotate_right(1);
         }
         for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
             let value = sent.get(&field.name).replace("\r\n", "\n");
@@ -331,12 +406,19 @@ fn part_of_line(path: &str) -> Option<String> {
     Some(format!(", line {}: the {}", index.parse::<usize>().ok()? + 1, part.replace('_', " ")))
 }
 
-/// The names of fields in a problem, such as `salary_max`, as words.
+/// The names of fields in a problem, such as `salary_max`, as words, and its limits, such as `100000000`, with commas.
 fn in_words(problem: &str) -> String {
+    let mut before = "";
     let words = problem.split(' ').map(|word| {
         let is_name =
             word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        if is_name { word.replace('_', " ") } else { word.to_owned() }
+        let is_limit = matches!(std::mem::replace(&mut before, word), "from" | "to" | "most" | "least");
+        let digits = word.trim_end_matches([',', ';', ':']);
+        match digits.parse::<u64>() {
+            Ok(number) if is_limit => word.replacen(digits, &grouped(number), 1),
+            _ if is_name => word.replace('_', " "),
+            _ => word.to_owned(),
+        }
     });
     words.collect::<Vec<_>>().join(" ")
 }

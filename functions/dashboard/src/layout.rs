@@ -4,13 +4,15 @@ use std::sync::LazyLock;
 
 use shared::http::MemberRequest;
 use shared::http::page::{FILE_SIZE_SCRIPT, style_version};
-use shared::model::Mode;
+use shared::model::{Candidate, MemberRole, Mode, Session};
+use shared::store::StoreError;
 
 use crate::candidate_list::in_list;
+use crate::closing::Closing;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
-/// The script of the pages with a board, a text to copy or a file to choose.
+/// The script of the pages with a board, a decision, a list of candidates, a text to copy or a file to choose.
 pub(crate) static SCRIPT: LazyLock<String> =
     LazyLock::new(|| [include_str!("script.js"), FILE_SIZE_SCRIPT].concat());
 
@@ -31,10 +33,16 @@ pub(crate) struct Layout<'p> {
     pub(crate) member: &'p str,
     /// The name of the member's time zone.
     pub(crate) time_zone: &'p str,
+    /// Whether keys press what the pages offer.
+    pub(crate) has_shortcuts: bool,
     /// Whether the page shows test data.
     pub(crate) is_test: bool,
-    /// Whether the member has security notices to read.
-    pub(crate) has_notices: bool,
+    /// The newest security notice, if the member has any to read.
+    pub(crate) security_notice: Option<String>,
+    /// Whether the member is an owner. Other members do not see the sections of owners.
+    pub(crate) is_owner: bool,
+    /// The page that is shown after a switch between live and test data: this one, if it is about no single thing.
+    pub(crate) page_in_both_modes: &'static str,
     /// The section that the page belongs to.
     pub(crate) section: Section,
     /// The result of the last action.
@@ -43,6 +51,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) alert: Option<Alert>,
     /// How the last action is undone.
     pub(crate) undo: Option<Undo>,
+    /// How the last closing of a role is undone.
+    pub(crate) closing: Option<Closing>,
     /// The query that keeps the list of candidates that the page was opened from; empty if there is none.
     pub(crate) in_list: String,
 }
@@ -58,21 +68,56 @@ impl<'p> Layout<'p> {
             organization: request.organization_name(),
             member: request.member().name.as_str(),
             time_zone: request.member().time_zone.as_str(),
+            has_shortcuts: !request.member().shortcuts_are_off,
             is_test: request.organization().mode == Mode::Test,
-            has_notices: request.session().has_notices,
+            security_notice: security_notice(request.session()),
+            is_owner: request.member().role == MemberRole::Owner,
+            page_in_both_modes: request.context.path_without_parameters().unwrap_or(section.path()),
             section,
             // Only the sign-in page shows the others.
             notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
             undo: Undo::of(request),
+            closing: Closing::of_message(request),
             in_list: in_list(request),
         }
+    }
+
+    /// The same layout with the name of the candidate whose move can be undone. `shown` is the candidate whose page it is.
+    pub(crate) async fn naming_undone(
+        mut self,
+        request: &MemberRequest,
+        shown: Option<&Candidate>,
+    ) -> Result<Self, StoreError> {
+        if let Some(undo) = self.undo.take() {
+            self.undo = Some(undo.named(request, shown, self.notice).await?);
+        }
+        Ok(self)
+    }
+
+    /// The sections of the second part of the menu that the member may open.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = Section> {
+        Section::SETTINGS.into_iter().filter(|section| self.is_owner || *section != Section::AuditLog)
+    }
+
+    /// The hint of a day that is in the member's time zone.
+    pub(crate) fn in_zone(&self) -> String {
+        format!("In your time zone, {}.", self.time_zone)
     }
 
     /// The beginning of a query that keeps the list and has other parameters.
     pub(crate) fn in_list_and(&self) -> String {
         if self.in_list.is_empty() { "?".to_owned() } else { format!("{}&", self.in_list) }
     }
+}
+
+/// What a member who has notices to read is told of the newest one.
+fn security_notice(session: &Session) -> Option<String> {
+    let sentence = || match &session.newest_notice {
+        Some(event) => event.sentence(),
+        None => "Something has happened since you last looked.".to_owned(),
+    };
+    session.has_notices.then(sentence)
 }
 
 /// A section of the dashboard in the menu.

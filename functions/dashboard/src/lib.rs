@@ -12,6 +12,7 @@ mod application_limits;
 mod attempts;
 mod audit_log;
 mod bulk;
+mod candidate_csv;
 mod candidate_forms;
 mod candidate_list;
 mod candidate_search;
@@ -19,6 +20,7 @@ mod candidates;
 mod career_page;
 mod channels;
 mod chart;
+mod closing;
 mod confirm;
 mod confirmation_rule;
 mod confirmations;
@@ -26,9 +28,11 @@ mod connected_app;
 mod connected_apps;
 mod consents;
 mod dates;
+mod decision;
 mod files;
 mod form;
 mod form_page;
+mod history;
 mod holdings;
 mod layout;
 mod lists;
@@ -45,8 +49,10 @@ mod preview;
 mod privacy;
 mod rejection_reasons;
 mod retention;
+mod role_closing;
 mod role_forms;
 mod roles;
+mod saved_views;
 mod screens;
 mod second_factor;
 mod sign_in;
@@ -81,6 +87,7 @@ pub fn roles() -> Vec<Route> {
         Route::member("GET /dashboard/roles/{id}/edit", Member, role_forms::edit_role),
         Route::member("POST /dashboard/roles/{id}/edit", Member, role_forms::save_role),
         Route::member("GET /dashboard/roles/{id}/preview", Member, preview::show),
+        Route::member("GET /dashboard/roles/{id}/close", Member, role_closing::ask),
         Route::member("POST /dashboard/roles/{id}/status", Member, roles::change_status),
         Route::member("GET /dashboard/roles/{id}/posting", Member, role_forms::edit_posting),
         Route::member("POST /dashboard/roles/{id}/posting", Member, role_forms::save_posting),
@@ -96,6 +103,9 @@ pub fn roles() -> Vec<Route> {
 pub fn candidates() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
+        Route::member("GET /dashboard/candidates/csv", Member, candidate_csv::download)
+            .reading(CandidatesListed),
+        Route::member("POST /dashboard/candidates/views", Member, saved_views::save),
         Route::member("GET /dashboard/candidates/suspects", Member, suspects::list).reading(CandidatesListed),
         Route::member("POST /dashboard/candidates/suspects", Member, suspects::act),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
@@ -103,6 +113,7 @@ pub fn candidates() -> Vec<Route> {
         Route::member("GET /dashboard/roles/{id}/answers", Member, answers::show).reading(CandidatesListed),
         Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
         Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
+        Route::member("POST /dashboard/roles/{id}/bulk/undo", Member, bulk::undo),
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
         Route::member(
             "POST /dashboard/candidates/new",
@@ -368,6 +379,7 @@ pub fn account() -> Vec<Route> {
         Route::member("GET /dashboard/settings/account", Member, account::show),
         Route::member("POST /dashboard/settings/account/password", Member, account::change_password),
         Route::member("POST /dashboard/settings/account/time-zone", Member, account::change_time_zone),
+        Route::member("POST /dashboard/settings/account/shortcuts", Member, account::change_shortcuts),
         Route::member("POST /dashboard/settings/account/sessions/end", Member, account::end_session),
         Route::member(
             "POST /dashboard/settings/account/sessions/end-others",

@@ -26,8 +26,6 @@ pub(crate) struct FilterLink {
     pub(crate) word: &'static str,
     /// Whether the list is filtered by it.
     pub(crate) is_current: bool,
-    /// The number of items with it, where a counter has it.
-    pub(crate) count: Option<String>,
 }
 
 /// Parses a filter from the query. A blank value means no filter, and an unknown value returns 404.
@@ -61,6 +59,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The first page.
+    pub(crate) const fn first() -> Self {
+        Self { before: None, earlier: Vec::new() }
+    }
+
     /// Reads the place from a query. An invalid position shows the first page.
     pub(crate) fn read(query: &Parameters, is_position: impl Fn(&str) -> bool) -> Self {
         let position = |text: &str| is_position(text).then(|| text.to_owned());
@@ -147,10 +150,10 @@ impl Pager {
     }
 }
 
-/// Removes the extra item from a page, and returns the position where the next page begins.
-pub(crate) fn next<T>(listed: &mut Listed<T>, position: impl Fn(&T) -> String) -> Option<String> {
-    if listed.items.len() > PAGE_SIZE as usize {
-        listed.items.truncate(PAGE_SIZE as usize);
+/// Removes the extra item from a page of `limit` items, and returns the position where the next page begins.
+pub(crate) fn next<T>(listed: &mut Listed<T>, limit: u32, position: impl Fn(&T) -> String) -> Option<String> {
+    if listed.items.len() > limit as usize {
+        listed.items.truncate(limit as usize);
         listed.items.last().map(position)
     } else {
         listed.next.take()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use jiff::SignedDuration;
-use shared::http::page::{Problem, problem_of};
+use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent};
@@ -14,7 +14,7 @@ use shared::store::CommitError;
 use crate::dates::{self, Time};
 use crate::form::{collect, problem, required};
 use crate::holdings::{EndingEndpoint, Holdings, KeyOfMember, is_kept};
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::{Alert, Notice};
 use crate::second_factor;
 
@@ -42,6 +42,8 @@ struct MembersPage<'p> {
     role: MemberRole,
     /// Problems with the fields `name`, `email` and `role`.
     problems: Vec<Problem>,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 struct MemberRow<'p> {
@@ -293,7 +295,9 @@ async fn page(
         email: member.email.as_str(),
         until: member.link.as_ref().map(|link| zone.minute(link.expires_at)),
     });
-    Reply::page(&MembersPage {
+    // The script copies a new link.
+    let sources = Sources { script: link.is_some(), ..Sources::default() };
+    let page = MembersPage {
         layout: Layout::of(request, Section::Members),
         is_owner,
         requires_second_factor: request.requires_second_factor(),
@@ -304,5 +308,7 @@ async fn page(
         email: values.email,
         role: values.role.parse().unwrap_or(MemberRole::Member),
         problems,
-    })
+        script_version: version_of(&SCRIPT),
+    };
+    Ok(Reply::page(&page)?.using(&sources))
 }

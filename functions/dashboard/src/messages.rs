@@ -1,6 +1,7 @@
 //! Messages after an action. The redirect has a keyword in its query, and the next page shows the message for it.
 
 use shared::http::{Html, Reply};
+use shared::model::RoleStatus;
 
 /// Defines messages: their keywords and sentences.
 macro_rules! messages {
@@ -144,9 +145,11 @@ messages! {
         /// The role was resumed.
         RoleResumed = "role-resumed": "Role resumed. It accepts applications again.",
         /// The role was closed.
-        RoleClosed = "role-closed": "Role closed. Its posting is no longer on the career page.",
+        RoleClosed = "role-closed": "Role closed. Its applications have ended, and it is not on the career page.",
+        /// The closing of a role was undone.
+        ClosingUndone = "closing-undone": "Undone. The role and its posting are as before, and its applications are active again. Calls that were cancelled stay cancelled: invite these people again.",
         /// The role was reopened.
-        RoleReopened = "role-reopened": "Role reopened as a draft.",
+        RoleReopened = "role-reopened": "Role reopened as a draft. Its applications are active again. Publish it to accept new ones.",
         /// The role was edited.
         RoleSaved = "role-saved": "Role saved.",
         /// The posting was created or edited.
@@ -191,8 +194,18 @@ messages! {
         OfferDismissed = "offer-dismissed": "Details dismissed. The history still has the form.",
         /// The time zone was changed.
         TimeZoneSaved = "time-zone-saved": "Time zone saved. All times are shown in it.",
+        /// Something was done to several candidates.
+        BulkDone = "bulk-done": "Done. You can undo it for a day.",
+        /// What was done to several candidates was undone.
+        BulkUndone = "bulk-undone": "Undone.",
+        /// A list of candidates was saved.
+        ViewSaved = "view-saved": "List saved. Your team finds it above the filters.",
+        /// A saved list was deleted.
+        ViewDeleted = "view-deleted": "Saved list deleted. The candidates stay.",
+        /// The keyboard shortcuts were turned on or off.
+        ShortcutsSaved = "shortcuts-saved": "Keyboard shortcuts saved.",
         /// A move was undone.
-        Undone = "undone": "Undone. The candidate is back in the stage before.",
+        Undone = "undone": "Undone. The candidate is back in the previous stage.",
         /// A candidate was invited to a voice screen.
         Invited = "invited": "Invited to a voice screen.",
         /// A voice screen was cancelled.
@@ -225,6 +238,10 @@ messages! {
         TooManyPasskeys = "too-many-passkeys": "You have ten passkeys. Remove one before you add another.",
         /// The role or the posting had another status than the page showed.
         StatusChanged = "status-changed": "Nothing was done, because somebody changed the status in the meantime. This is the current state.",
+        /// The last day to apply of the role is over.
+        LastDayOver = "last-day-over": "Nothing was published, because the last day to apply is over. Edit the role to choose a later day.",
+        /// The closing of a role could be undone only in part.
+        OnlyReopened = "only-reopened": "The role is reopened, and its applications are active again. It could not be published as before, because its last day to apply is over or somebody changed it in the meantime. This is the current state.",
         /// A candidate was in another stage than the page showed.
         MovedMeanwhile = "moved-meanwhile": "Nothing was done, because somebody moved this candidate in the meantime. This is the current state.",
         /// What a form brought was not what the page showed.
@@ -241,12 +258,28 @@ messages! {
         ResumeNotSaved = "resume-not-saved": "The candidate is saved, but the resume could not be stored. Edit the candidate and choose the file again.",
         /// The webhook endpoint was disabled.
         WebhookIsDisabled = "webhook-is-disabled": "Nothing was sent, because the webhook endpoint is disabled. Enable it first.",
+        /// What was done to several candidates was undone already, or too long ago.
+        NothingToUndo = "nothing-to-undo": "There is nothing to undo any more.",
+        /// Some of several candidates could not be brought back.
+        PartlyUndone = "partly-undone": "Undone, except for people who have moved on or were erased, and calls that have begun. They were left as they are.",
         /// Nobody was selected.
         NobodySelected = "nobody-selected": "Select at least one candidate first.",
     }
 }
 
 impl Notice {
+    /// Whether the message still holds for a role in this status. Somebody may have changed it after the action.
+    pub(crate) const fn holds_for(self, status: RoleStatus) -> bool {
+        match self {
+            Self::RoleClosed => matches!(status, RoleStatus::Closed),
+            Self::RolePaused => matches!(status, RoleStatus::Paused),
+            Self::RoleReopened | Self::DraftSaved => matches!(status, RoleStatus::Draft),
+            Self::Posted | Self::RolePublished | Self::RoleResumed => matches!(status, RoleStatus::Open),
+            Self::ClosingUndone => !matches!(status, RoleStatus::Closed),
+            _ => true,
+        }
+    }
+
     /// Whether only the sign-in page shows the message.
     pub(crate) const fn is_for_sign_in(self) -> bool {
         matches!(self, Self::SignedOut | Self::PasswordReset | Self::SignInExpired)

@@ -7,7 +7,7 @@ use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, EndedBy, RejectionReasons, Stage};
 
-use crate::candidate_list::in_list;
+use crate::candidate_list::{in_list, page_in_list};
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
@@ -27,6 +27,8 @@ struct Requested {
     page: &'static str,
     /// The query that keeps the list that the candidate's page was opened from.
     in_list: String,
+    /// The page of the candidate who is opened after the move.
+    next: Option<String>,
 }
 
 impl Requested {
@@ -83,6 +85,7 @@ impl Requested {
         if self.seen.is_end() {
             return Notice::Undone.redirect_to(&path);
         }
+        let path = self.next.clone().unwrap_or(path);
         let notice = match (self.to, self.by) {
             (Stage::Rejected, EndedBy::Team) => Notice::Rejected,
             (Stage::Rejected, EndedBy::Candidate) => Notice::Withdrawn,
@@ -95,6 +98,9 @@ impl Requested {
             from: self.seen,
             to: self.to,
             page: self.page,
+            name: None,
+            what: String::new(),
+            is_here: false,
         };
         let separator = if path.contains('?') { '&' } else { '?' };
         notice.redirect_to(&format!("{path}{separator}{}", undo.query(request)))
@@ -112,8 +118,16 @@ pub(crate) async fn move_on_board(request: Arc<MemberRequest>) -> Result<Reply<H
     let Some(((candidate, seen), to)) = parsed.zip(to.and_then(|stage| stage.parse().ok())) else {
         return Err(Error::BadRequest("The form must name a candidate and two stages".to_owned()));
     };
-    let requested =
-        Requested { candidate, role: Some(role), seen, to, by, page: "board", in_list: String::new() };
+    let requested = Requested {
+        candidate,
+        role: Some(role),
+        seen,
+        to,
+        by,
+        page: "board",
+        in_list: String::new(),
+        next: None,
+    };
     if to.is_end() {
         return Ok(Reply::see_other(&requested.step()));
     }
@@ -136,6 +150,7 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
         by: ended_by(query.get("by")),
         page: undo::page(query.get("from")),
         in_list: in_list(&request),
+        next: page_in_list(query.get("next")),
     };
     let record = find(&request, requested.candidate).await?;
     step_form(&request, &requested, &record).await?.show(&request)
@@ -145,14 +160,17 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let form = request.page.form();
     let invalid = |_| Error::BadRequest("The form must name the stage before and after the move".to_owned());
+    // The buttons with the reasons of a rejection.
+    let reason = form.all("rejected_for").next();
     let requested = Requested {
         candidate: request.context.id()?,
         role: form.get("role_id").parse().ok(),
         seen: form.get("seen").parse().map_err(invalid)?,
-        to: form.get("to").parse().map_err(invalid)?,
+        to: if reason.is_some() { Stage::Rejected } else { form.get("to").parse().map_err(invalid)? },
         by: ended_by(form.get("by")),
         page: undo::page(form.get("from")),
         in_list: in_list(&request),
+        next: page_in_list(form.get("next")),
     };
     let names: &[&str] = match (requested.seen.is_end(), requested.to, requested.by) {
         (false, Stage::Rejected, EndedBy::Team) => &["reason_id", "reason", "notes"],
@@ -160,7 +178,10 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         (false, Stage::Hired, _) => &["start_date"],
         _ => &[],
     };
-    let details: Vec<_> = names.iter().map(|name| (*name, form.get(name))).collect();
+    let details: Vec<_> = match reason {
+        Some(reason) => vec![("reason_id", reason)],
+        None => names.iter().map(|name| (*name, form.get(name))).collect(),
+    };
     let error = match requested.make(&request, &details).await {
         Ok(()) => return Ok(requested.redirect(&request)),
         Err(error) => error,
@@ -235,7 +256,7 @@ async fn step_form(
                 in_words(),
                 Field::line("notes", "Notes")
                     .of(FieldKind::Lines(4))
-                    .hint("Optional. Only the history keeps them."),
+                    .hint("Optional. They are shown in the history."),
             ],
             "Reject",
             true,
@@ -257,6 +278,7 @@ async fn step_form(
         ("from", requested.page.to_owned()),
     ];
     hidden.extend(requested.role.map(|role| ("role_id", role.to_string())));
+    hidden.extend(requested.next.clone().map(|next| ("next", next)));
     let action = format!("/dashboard/candidates/{}/move{}", requested.candidate, requested.in_list);
     let form = Form::new(Section::Candidates, title, fields, action, submit)
         .below(requested.return_to(), "Back")

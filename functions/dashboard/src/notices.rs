@@ -57,13 +57,15 @@ pub(crate) async fn dismiss(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
     let is_newer = |notice: &SecurityNotice| notice.id > newest;
     let has_notices = notices.iter().chain(&for_owners).any(is_newer)
         || [&notices, &for_owners].into_iter().any(|listed| listed.len() > MOST);
+    let left = notices.iter().chain(&for_owners).filter(|notice| is_newer(notice));
+    let newest_notice = left.max_by_key(|notice| notice.id).map(|notice| notice.event.clone());
     for notice in notices.iter().filter(|notice| !is_newer(notice)).take(MOST) {
         transaction.delete_notice(member, notice.id);
     }
     for notice in for_owners.iter().filter(|notice| !is_newer(notice)).take(MOST) {
         transaction.dismiss_owners_notice(member, notice.id);
     }
-    let session = Session { has_notices, ..request.session().clone() };
+    let session = Session { has_notices, newest_notice, ..request.session().clone() };
     transaction.replace_session(request.session_hash(), &session)?;
     request.context.store().commit(transaction).await?;
     Ok(Notice::NoticesDismissed.redirect_to(PATH))

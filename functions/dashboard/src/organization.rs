@@ -115,12 +115,14 @@ fn form(settings: &OrganizationSettings) -> Form {
             .with(time_zone),
         Field::line("contact_email", "Contact e-mail address")
             .of(FieldKind::Line("email"))
+            .at_most(Email::MAX)
             .hint(
                 "Candidates can write to it about their data. It is shown on the privacy page, in the application form \
                  and after an application.",
             )
             .with(settings.contact_email.as_ref().map_or("", Email::as_str)),
         Field::line("linkedin_company_id", "Company ID on LinkedIn")
+            .on_keyboard("numeric")
             .hint("Optional. The number in the address of your LinkedIn page when you edit it. LinkedIn's job feed needs it.")
             .with(&settings.linkedin_company_id.map(|id| id.to_string()).unwrap_or_default()),
         Field::line("link_sources", "Sources in links")

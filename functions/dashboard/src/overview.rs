@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use futures_util::try_join;
+use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{
     Day, HiringStats, MemberRole, Plan, Role, RoleStats, RoleStatus, Stage, StayLength, grouped,
@@ -13,7 +14,8 @@ use shared::store::{Paging, StoreError};
 
 use crate::chart::Chart;
 use crate::dates::date;
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
+use crate::sources::source_name;
 use crate::webhooks::reason_of;
 
 /// The number of days on the chart of requests, including today.
@@ -58,6 +60,8 @@ struct OverviewPage<'p> {
     /// The webhook endpoints that are disabled because of their deliveries, for owners.
     failed_endpoints: Vec<FailedEndpoint>,
     base_url: &'p str,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 /// A webhook endpoint that is disabled because of its deliveries.
@@ -76,6 +80,9 @@ struct Pipeline<'p> {
 
 /// The stages of a pipeline.
 const STAGES: [Stage; 5] = [Stage::Applied, Stage::Screening, Stage::Interview, Stage::Offer, Stage::Hired];
+
+/// The same stages as headings.
+const HEADINGS: [&str; STAGES.len()] = ["Applied", "Screening", "Interview", "Offer", "Hired"];
 
 impl<'p> Pipeline<'p> {
     fn of(role: &'p Role, stats: &RoleStats) -> Self {
@@ -174,10 +181,23 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         hiring,
         failed_endpoints,
         base_url: request.context.base_url(),
+        script_version: version_of(&SCRIPT),
     };
-    Reply::page(&page)
+    // The script proposes the browser's time zone.
+    let sources = Sources { script: request.member().time_zone.is_utc(), ..Sources::default() };
+    Ok(Reply::page(&page)?.using(&sources))
 }
 
 fn count(number: usize, has_more: bool) -> String {
     if has_more { format!("{number}+") } else { number.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headings_are_those_of_the_stages() {
+        assert_eq!(HEADINGS.map(str::to_lowercase), STAGES.map(|stage| stage.as_str().to_owned()));
+    }
 }

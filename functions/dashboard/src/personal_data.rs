@@ -6,6 +6,7 @@ use shared::handlers::{erasure, export};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::CandidateRecord;
 
+use crate::dates;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
@@ -19,7 +20,7 @@ pub(crate) async fn download(request: Arc<MemberRequest>) -> Result<Reply<Html>,
 
 /// Asks for the confirmation of an erasure.
 pub(crate) async fn ask_to_erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    erase_form(&find(&request).await?).show(&request)
+    erase_form(&find(&request).await?, &request).show(&request)
 }
 
 /// Erases a candidate.
@@ -33,12 +34,21 @@ pub(crate) async fn erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Er
     }
 }
 
-fn erase_form(record: &CandidateRecord) -> Form {
+fn erase_form(record: &CandidateRecord, request: &MemberRequest) -> Form {
     let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str());
+    // Several people may have the same name.
+    let roles: Vec<_> = record.applications.iter().map(|one| one.role.title.as_str()).collect();
+    let facts = vec![
+        ("Name", name.to_owned()),
+        ("E-mail address", record.candidate.profile.email.as_str().to_owned()),
+        ("Applied for", if roles.is_empty() { "–".to_owned() } else { roles.join(", ") }),
+        ("Added", dates::zone(request).day_in_words(record.candidate.created_at)),
+    ];
     let page = format!("/dashboard/candidates/{id}");
     let action = format!("{page}/erase");
     Form::new(Section::Candidates, format!("Erase {name}"), Vec::new(), action, "Erase for good")
         .below(page, name)
+        .telling(facts)
         .lead(
             "Everything that is stored about this person is removed for good: profile, applications, voice screens, \
              notes and files. Statistics stay. This cannot be undone.",
@@ -74,7 +84,7 @@ fn hold_form(record: &CandidateRecord) -> Form {
             .lead("Once the legal hold is lifted, this person can be erased again, by a retention rule 30 days later.")
             .hiding(vec![("action", "lift".to_owned())])
     } else {
-        let fields = vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))];
+        let fields = vec![Field::line("reason", "Reason").of(FieldKind::Lines(3)).required()];
         Form::new(Section::Candidates, title, fields, action, "Set legal hold")
             .below(page, name)
             .lead("While a legal hold is set, nobody can erase this person, and no retention rule does.")

@@ -7,7 +7,7 @@ use shared::handlers::responses::posting::public_url;
 use shared::http::{Error, Html, MemberRequest, Reply};
 
 use crate::layout::{Layout, Section};
-use crate::lists::{Pager, Place, id_position, is_id_position, next};
+use crate::lists::{PAGE_SIZE, Pager, Place, id_position, is_id_position, next};
 
 #[derive(Template)]
 #[template(path = "postings.html")]
@@ -30,7 +30,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (store, tenant) = (request.context.store(), request.tenant());
     let place = Place::read(&request.context.query(), is_id_position);
     let mut listed = store.list_postings(tenant, None, &place.paging()).await?;
-    let next = next(&mut listed, |posting| id_position(posting.id));
+    let next = next(&mut listed, PAGE_SIZE, |posting| id_position(posting.id));
     let pager = Pager::new("/dashboard/postings", &[], &place, next);
     let roles = store.find_roles(tenant, listed.items.iter().map(|posting| posting.role_id)).await?;
     let now = request.context.now();

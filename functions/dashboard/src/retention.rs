@@ -16,6 +16,7 @@ use shared::store::Paging;
 use crate::dates::{self, Time, Zone};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
+use crate::lists::Pager;
 use crate::members::acting_owner;
 use crate::messages::Notice;
 
@@ -60,6 +61,9 @@ struct Proposal {
 
 /// The people whom a run erases.
 struct DuePeople {
+    pager: Pager,
+    /// The number of the first person on the page, from 1.
+    first: usize,
     count: usize,
     /// Whether there may be more people than were counted.
     is_minimum: bool,
@@ -91,6 +95,12 @@ impl FormValues<'_> {
 }
 
 impl DuePeople {
+    /// Returns the numbers of the people on the page: `26 to 50`.
+    fn range_in_words(&self) -> String {
+        let last = self.first + self.shown.len().saturating_sub(1);
+        format!("{} to {}", grouped(self.first as u64), grouped(last as u64))
+    }
+
     /// Returns the number in words: `1 person`, `26 people`, `at least 1,000 people`.
     fn count_in_words(&self) -> String {
         let minimum = if self.is_minimum { "at least " } else { "" };
@@ -168,7 +178,7 @@ async fn page(
         None => None,
         Some(rule) => {
             let first_run = RetentionSetting::first_run(request.context.now());
-            let due = due_people(request, rule, first_run).await?;
+            let due = due_people(request, rule, first_run, &preview_of(rule)).await?;
             Some(Proposal { rule, days: rule.days.into(), first_run: zone.minute(first_run), due })
         }
     };
@@ -176,7 +186,7 @@ async fn page(
         None => None,
         Some(schedule) => {
             let due = match &proposal {
-                None => Some(due_people(request, schedule.retention, schedule.next_run).await?),
+                None => Some(due_people(request, schedule.retention, schedule.next_run, PATH).await?),
                 Some(_) => None,
             };
             let (set, next_run) = (zone.minute(schedule.set_at), zone.minute(schedule.next_run));
@@ -197,8 +207,14 @@ async fn page(
     Ok(Reply::page(&page)?.showing(shown))
 }
 
-/// Finds the people whom a rule erases at this time. The latest retention periods come first.
-async fn due_people(request: &MemberRequest, rule: Retention, at: Timestamp) -> Result<DuePeople, Error> {
+/// Finds a page of the people whom a rule erases at this time. The latest retention periods come first. `path` is the address
+/// of the page, with its query if it has one.
+async fn due_people(
+    request: &MemberRequest,
+    rule: Retention,
+    at: Timestamp,
+    path: &str,
+) -> Result<DuePeople, Error> {
     let (tenant, store) = (request.tenant(), request.context.store());
     let (mut people, mut is_minimum) = (Vec::new(), false);
     for ever_hired in rule.groups() {
@@ -209,13 +225,26 @@ async fn due_people(request: &MemberRequest, rule: Retention, at: Timestamp) -> 
     }
     let count = people.len();
     people.sort_by_key(|person| std::cmp::Reverse((person.start.since, person.id)));
-    people.truncate(SHOWN);
+    let last = count.saturating_sub(1) / SHOWN;
+    let page = request.context.query().get("page").parse::<usize>().map_or(0, |page| page.saturating_sub(1));
+    let page = page.min(last);
+    let people = people.chunks(SHOWN).nth(page).unwrap_or_default();
     let ids: Vec<Id> = people.iter().map(|person| person.id).collect();
     let candidates = store.find_candidates(tenant, &ids).await?;
     let start = |candidate: &Candidate| people.iter().find(|person| person.id == candidate.id);
     let zone = dates::zone(request);
     let rows = candidates.iter().filter_map(|candidate| Some(row(candidate, start(candidate)?.start, &zone)));
-    Ok(DuePeople { count, is_minimum, shown: rows.collect() })
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let address = |page: usize| match page {
+        0 => path.to_owned(),
+        page => format!("{path}{separator}page={}", page + 1),
+    };
+    let pager = Pager {
+        first: (page > 1).then(|| address(0)),
+        previous: page.checked_sub(1).map(address),
+        next: (page < last).then(|| address(page + 1)),
+    };
+    Ok(DuePeople { pager, first: page * SHOWN + 1, count, is_minimum, shown: rows.collect() })
 }
 
 fn row(candidate: &Candidate, start: RetentionStart, zone: &Zone) -> PersonRow {

@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 use shared::handlers::responses;
 use shared::handlers::responses::role::RolePatch;
 use shared::handlers::{postings, quick_post, roles};
-use shared::http::{Error, HandlerCall, Html, MemberRequest, Parameters, Reply, entity_tag, read_form};
+use shared::http::{
+    Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag, read_form,
+};
 use shared::id::Id;
 use shared::model::{
-    self, Country, Currency, EmploymentType, PayPeriod, Place, Posting, Questions, RemotePolicy, Role,
-    RoleAndPosting, Text,
+    self, Amount, Country, Currency, Department, EmploymentType, ExternalId, Location, PayPeriod, Place,
+    Posting, Questions, RemotePolicy, Role, RoleAndPosting, Salary, Text, Title,
 };
 
 use crate::form_page::{Field, FieldKind, Form};
@@ -28,7 +30,7 @@ const WITH_QUESTIONS: &str =
 /// Shows the form that creates a role with its posting: an empty one, or with the content of the role `copy`.
 pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let query = request.context.query();
-    let Some(copied) = query.non_empty("copy") else { return quick_post_form().show(&request) };
+    let Some(copied) = query.non_empty("copy") else { return quick_post_form(&request).show(&request) };
     let found = match copied.parse::<Id>() {
         Ok(id) => request.context.store().find_role_and_posting(request.tenant(), id).await?,
         Err(_) => None,
@@ -39,7 +41,7 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
     role.content.closes_on = None;
     let content = posting.map(|posting| posting.content).unwrap_or_default();
     let shown = json!(shown(&role, &request));
-    let fields = quick_post_fields(&shown, role.content.places.list(), &content);
+    let fields = quick_post_fields(&request, &shown, role.content.places.list(), &content);
     let form = quick_post_form_of(fields).carrying(question_fields(&content.questions));
     let form = if content.questions.list().is_empty() { form } else { form.lead(WITH_QUESTIONS) };
     form.show(&request)
@@ -48,7 +50,8 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     if preview::is_wanted(&request) {
-        let job = read_form::<quick_post::QuickPost>(&sent(&request)).and_then(|job| {
+        let job = sent::<quick_post::QuickPost>(&request).and_then(|fields| read_form(&fields));
+        let job = job.and_then(|job: quick_post::QuickPost| {
             let posting = job.job_posting.with_ids(|| request.context.ids().next());
             Ok(Preview { role: job.role, posting: posting.map_err(Error::Validation)?, stored: None })
         });
@@ -60,7 +63,11 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         };
     }
     let is_draft = request.page.form().get("publish") == "false";
-    match request.carry_out(request.call(sent(&request)), quick_post::create).await {
+    let posted = match sent::<quick_post::QuickPost>(&request) {
+        Ok(fields) => request.carry_out(request.call(fields), quick_post::create).await,
+        Err(error) => Err(error),
+    };
+    match posted {
         Ok(reply) => {
             let path = reply
                 .created_id()
@@ -71,8 +78,8 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     }
 }
 
-fn quick_post_form() -> Form {
-    quick_post_form_of(quick_post_fields(&Value::Null, &[], &model::PostingContent::default()))
+fn quick_post_form(request: &MemberRequest) -> Form {
+    quick_post_form_of(quick_post_fields(request, &Value::Null, &[], &model::PostingContent::default()))
 }
 
 /// The form with the questions of a copied job that were sent with it.
@@ -81,13 +88,12 @@ fn quick_post_form_with(request: &MemberRequest) -> Form {
     let fields = request.fields();
     let questions =
         fields.iter().filter(is_question).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    quick_post_form().carrying(questions.collect())
+    quick_post_form(request).carrying(questions.collect())
 }
 
-fn quick_post_form_of(mut fields: Vec<Field>) -> Form {
-    let publish = [("true", "Publish it now on the career page"), ("false", "Save it as a draft")];
-    fields.push(Field::line("publish", "When you save").of(choices(publish)).with("true"));
-    Form::new(Section::Roles, "Post a job", fields, "/dashboard/quick-post", "Save")
+fn quick_post_form_of(fields: Vec<Field>) -> Form {
+    Form::new(Section::Roles, "Post a job", fields, "/dashboard/quick-post", "Publish")
+        .with_buttons("publish", &[("true", "Publish"), ("false", "Save as a draft")])
         .below("/dashboard/roles", "Roles")
         .lead("Only the title is required. You can change everything later.")
 }
@@ -115,7 +121,12 @@ fn question_fields(questions: &Questions) -> Vec<(String, String)> {
 
 /// The fields of a role and its posting, with the values of another one. A title and a description that are the posting's own
 /// are the role's.
-fn quick_post_fields(role: &Value, places: &[Place], posting: &model::PostingContent) -> Vec<Field> {
+fn quick_post_fields(
+    request: &MemberRequest,
+    role: &Value,
+    places: &[Place],
+    posting: &model::PostingContent,
+) -> Vec<Field> {
     let model::PostingContent { title, public_description, requirements, questions: _ } = posting;
     let mut role = role.clone();
     if let Some(title) = title {
@@ -124,7 +135,7 @@ fn quick_post_fields(role: &Value, places: &[Place], posting: &model::PostingCon
     if let Some(description) = public_description {
         role["description"] = json!(description);
     }
-    let mut fields = role_fields("role.", &role, places);
+    let mut fields = role_fields(request, "role.", &role, places);
     fields.push(
         Field::line("job_posting.requirements", "Requirements")
             .of(FieldKind::Lines(5))
@@ -143,7 +154,8 @@ pub(crate) async fn edit_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     if preview::is_wanted(&request) {
         let stored = preview::find(&request).await?;
-        let edited = read_form::<RolePatch>(&sent(&request)).and_then(|patch| {
+        let edited = sent::<RolePatch>(&request).and_then(|fields| {
+            let patch: RolePatch = read_form(&fields)?;
             let mistake = |(field, problem)| Error::Validation(vec![format!("{field} {problem}")]);
             patch.apply(stored.role.content.clone()).map_err(mistake)
         });
@@ -154,7 +166,11 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
             }
         };
     }
-    match request.carry_out(request.call(sent(&request)), roles::update).await {
+    let saved = match sent::<RolePatch>(&request) {
+        Ok(fields) => request.carry_out(request.call(fields), roles::update).await,
+        Err(error) => Err(error),
+    };
+    match saved {
         Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
         Err(error) => {
             let form = role_form(&request, &find_role(&request).await?)?;
@@ -166,14 +182,14 @@ pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
     let shown = shown(role, request);
     let (page, title) = (format!("/dashboard/roles/{}", role.id), role.content.title.as_str());
-    let fields = role_fields("", &json!(shown), role.content.places.list());
+    let fields = role_fields(request, "", &json!(shown), role.content.places.list());
     let form = Form::new(Section::Roles, format!("Edit {title}"), fields, format!("{page}/edit"), "Save");
     Ok(form.below(page, title).of_version(entity_tag(&shown)?))
 }
 
 /// The form with a proposal for the currency: that of the country that the member has chosen.
 fn proposing(form: Form, request: &MemberRequest, prefix: &str) -> Form {
-    let fields = sent(request);
+    let (fields, _) = as_the_api_has_them(request);
     let country = [".locations[0].country", ".country"]
         .map(|name| fields.get(format!("{prefix}{name}").trim_start_matches('.')).parse::<Country>().ok());
     let currency = country.into_iter().flatten().next().and_then(Country::currency);
@@ -181,8 +197,24 @@ fn proposing(form: Form, request: &MemberRequest, prefix: &str) -> Form {
     form.proposing(name.trim_start_matches('.'), currency.map(Currency::code))
 }
 
-/// The fields of a role as the API has them. The form has one line for each place, and a period also without any pay.
-fn sent(request: &MemberRequest) -> Parameters {
+/// The fields of a role as the API has them. Fails with all mistakes of the form if an amount cannot be read.
+fn sent<I: Input>(request: &MemberRequest) -> Result<Parameters, Error> {
+    let (fields, mut mistakes) = as_the_api_has_them(request);
+    if mistakes.is_empty() {
+        return Ok(fields);
+    }
+    match read_form::<I>(&fields) {
+        Ok(_) => {}
+        Err(Error::Validation(others)) => mistakes.extend(others),
+        Err(error) => return Err(error),
+    }
+    Err(Error::Validation(mistakes))
+}
+
+/// The fields of a role as the API has them, and the messages about amounts that cannot be read. The
+/// form has one line for each place, a period also without any pay, and amounts as people type them.
+fn as_the_api_has_them(request: &MemberRequest) -> (Parameters, Vec<String>) {
+    let mut mistakes = Vec::new();
     let is_lines = |name: &str| matches!(name, "locations" | "role.locations");
     let fields = request.fields();
     let is_amount = |name: &str| name.ends_with("pay.min") || name.ends_with("pay.max");
@@ -197,15 +229,32 @@ fn sent(request: &MemberRequest) -> Parameters {
         lines.flat_map(parts)
     });
     let is_whole = |(name, value): &(&str, &str)| !is_lines(name) || value.trim().is_empty();
-    let others = fields.iter().filter(is_whole).map(|(name, value)| {
-        (name.to_owned(), if is_pay(name) && !has_pay { String::new() } else { value.to_owned() })
-    });
-    others.chain(places).collect()
+    let mut amount = |name: &str, value: &str| match Amount::typed(value) {
+        Ok(amount) => amount.to_string(),
+        Err(problem) => {
+            mistakes.push(format!("{name} {problem}"));
+            // A number that is no other mistake.
+            if name.ends_with("max") { Salary::MAX } else { 0 }.to_string()
+        }
+    };
+    let others: Vec<_> = fields
+        .iter()
+        .filter(is_whole)
+        .map(|(name, value)| {
+            let value = match value {
+                _ if is_pay(name) && !has_pay => String::new(),
+                value if is_amount(name) && !value.trim().is_empty() => amount(name, value),
+                value => value.to_owned(),
+            };
+            (name.to_owned(), value)
+        })
+        .collect();
+    (others.into_iter().chain(places).collect(), mistakes)
 }
 
 /// The fields of a role, with their values in `role`, which is the API's form of a role, and its places. `prefix` precedes
 /// their names.
-fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
+fn role_fields(request: &MemberRequest, prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
     let field = |name: &str, label| {
         let value = match name.split('.').fold(role, |value, part| &value[part]) {
             Value::Null => String::new(),
@@ -221,10 +270,14 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
     let workplaces = RemotePolicy::ALL.map(|policy| (policy.as_str(), policy.words()));
     let employment = EmploymentType::ALL.map(|kind| (kind.as_str(), kind.words()));
     let countries = Country::all().map(|country| (country.code(), country.name()));
+    // The currency of the organization's country comes first.
+    let usual = request.named_organization().settings.country.and_then(Country::currency);
+    let others = Currency::all().filter(|currency| Some(*currency) != usual);
+    let currencies = usual.into_iter().chain(others).map(|currency| (currency.code(), currency.code()));
     vec![
-        field("title", "Title"),
-        field("department", "Department"),
-        field("location", "Location").hint("A city or a region, or the word Remote."),
+        field("title", "Title").required().at_most(Title::MAX_LENGTH),
+        field("department", "Department").at_most(Department::MAX_LENGTH),
+        field("location", "Location").at_most(Location::MAX_LENGTH).hint("A city or a region, or the word Remote."),
         field("country", "Country").of(choices(none.into_iter().chain(countries))),
         field("locations", "Places")
             .of(FieldKind::Lines(3))
@@ -235,15 +288,17 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
             .with(&places.iter().map(Place::line).collect::<Vec<_>>().join("\n")),
         field("remote_policy", "Workplace").of(choices(none.into_iter().chain(workplaces))),
         field("employment_type", "Employment").of(choices(none.into_iter().chain(employment))),
-        field("pay.min", "Pay from").hint("A number such as 40000 or 18.50."),
-        field("pay.max", "Pay to"),
+        field("pay.min", "Pay from").on_keyboard("decimal").hint("Such as 60,000, 80k or 18.50."),
+        field("pay.max", "Pay to").on_keyboard("decimal"),
         field("pay.currency", "Currency of the pay")
-            .hint("A code such as EUR. If you leave it empty, the currency of the country is proposed, and nothing is saved yet."),
+            .of(choices([("", "Choose one")].into_iter().chain(currencies)))
+            .hint("If you choose none, the currency of the country is proposed, and nothing is saved yet."),
         period,
         field("closes_on", "Last day to apply")
             .of(FieldKind::Line("date"))
             .hint("Optional. The posting is taken off the career page at the end of this day, in the organization's time zone."),
         field("external_id", "Identifier in another system")
+            .at_most(ExternalId::MAX_LENGTH)
             .hint("Optional. Only one role can have it."),
         field("description", "Description")
             .of(FieldKind::Lines(10))
@@ -253,7 +308,7 @@ fn role_fields(prefix: &str, role: &Value, places: &[Place]) -> Vec<Field> {
 
 /// The facts of a role that its page shows, with their labels.
 pub(crate) fn role_facts(role: &Role, request: &MemberRequest) -> Vec<(&'static str, String)> {
-    let fields = role_fields("", &json!(shown(role, request)), &[]);
+    let fields = role_fields(request, "", &json!(shown(role, request)), &[]);
     let facts = fields.iter().filter(|field| {
         !matches!(field.name(), "title" | "description" | "locations") && !field.name().starts_with("pay.")
     });
@@ -330,6 +385,7 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     let text = |value: Option<&model::LongText>| value.map_or("", Text::as_str).to_owned();
     let fields = vec![
         Field::line("title", "Public title")
+            .at_most(Title::MAX_LENGTH)
             .hint("Optional. Without one, the posting has the title of the role.")
             .with(content.title.as_ref().map_or("", Text::as_str)),
         Field::line("public_description", "Public description")

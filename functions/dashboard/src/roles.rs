@@ -16,11 +16,12 @@ use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
-use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
+use crate::lists::{FilterLink, PAGE_SIZE, Pager, Place, filter, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
 use crate::rejection_reasons;
+use crate::role_closing;
 use crate::role_forms::role_facts;
-use crate::sources::source;
+use crate::sources::source_name;
 
 /// The maximum number of candidates in a column of a board.
 const IN_COLUMN: u32 = 25;
@@ -66,6 +67,8 @@ struct RolePage<'p> {
     /// The job boards whose feeds leave the job out, and what they require.
     boards: Vec<(&'static str, String)>,
     posting: Option<PostingLink<'p>>,
+    /// Whether the last day to apply is over.
+    is_over: bool,
     /// The number of distinct candidates.
     applicants: u64,
     /// The number of voice screens.
@@ -115,6 +118,10 @@ struct Column {
 struct Card {
     candidate: u64,
     name: String,
+    /// The first letters of the first and the last name.
+    initials: String,
+    /// The first tags.
+    tags: Vec<String>,
     /// The overall score of the latest voice screen.
     score: Option<u8>,
     /// The time in the stage: `today` or `12 days`.
@@ -133,6 +140,17 @@ struct Reapplied {
     stage: Stage,
 }
 
+/// The maximum number of tags on a card.
+const TAGS: usize = 3;
+
+/// The first letters of the first and the last word of a name, as capitals.
+fn initials(name: &str) -> String {
+    let letter = |word: &str| word.chars().find(|letter| letter.is_alphabetic()).map(char::to_uppercase);
+    let words: Vec<_> = name.split_whitespace().filter_map(letter).collect();
+    let last = words.iter().skip(1).last();
+    words.first().into_iter().chain(last).flat_map(Clone::clone).collect()
+}
+
 impl Card {
     fn of(entry: &CandidateApplication, now: Timestamp) -> Self {
         let CandidateApplication { application, candidate } = entry;
@@ -141,13 +159,15 @@ impl Card {
         Self {
             candidate: candidate.id.get(),
             name: candidate.profile.name.as_str().to_owned(),
+            initials: initials(candidate.profile.name.as_str()),
+            tags: candidate.profile.tags.iter().take(TAGS).map(|tag| tag.as_str().to_owned()).collect(),
             score: application.score,
             age: match days {
                 ..=0 => "today".to_owned(),
                 1 => "1 day".to_owned(),
                 days => format!("{days} days"),
             },
-            source: source(&application.source).to_owned(),
+            source: source_name(application.source.as_str()).to_owned(),
             reapplied: application.reapplied,
             targets: if application.status() == ApplicationStatus::Active {
                 targets.collect()
@@ -165,7 +185,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (status, place) = (filter::<RoleStatus>(query.get("status"))?, Place::read(&query, is_id_position));
     let mut listed = store.list_roles(tenant, status, &place.paging()).await?;
     let filters: Vec<_> = status.iter().map(|status| ("status", status.as_str())).collect();
-    let next = next(&mut listed, |role| id_position(role.id));
+    let next = next(&mut listed, PAGE_SIZE, |role| id_position(role.id));
     let pager = Pager::new("/dashboard/roles", &filters, &place, next);
     let stats = store.find_roles_stats(tenant, listed.items.iter().map(|role| role.id)).await?;
     let roles = listed.items.iter().map(|role| {
@@ -183,11 +203,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Reply::page(&RolesPage {
         layout: Layout::of(&request, Section::Roles),
         status,
-        filters: STATUSES.map(|known| FilterLink {
-            word: known.as_str(),
-            is_current: status == Some(known),
-            count: None,
-        }),
+        filters: STATUSES.map(|known| FilterLink { word: known.as_str(), is_current: status == Some(known) }),
         roles: roles.collect(),
         pager,
         base_url: request.context.base_url(),
@@ -250,8 +266,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         })
         .collect();
     let shown = columns.iter().map(|column| column.cards.len()).sum::<usize>() + reapplied.len();
+    let mut layout = Layout::of(&request, Section::Roles).naming_undone(&request, None).await?;
+    layout.notice = layout.notice.filter(|notice| notice.holds_for(role.status));
     let page = RolePage {
-        layout: Layout::of(&request, Section::Roles),
+        layout,
         id: id.get(),
         title: role.content.title.as_str(),
         status: role.status,
@@ -263,6 +281,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             url,
             is_published: *is_published,
         }),
+        is_over,
         applicants: stats.applicants,
         screens: stats.screens,
         completed: stats.screens_completed,
@@ -309,9 +328,9 @@ fn missing_for_boards(
 /// What members can do with a role in this status.
 const fn actions(status: RoleStatus) -> &'static [(&'static str, &'static str)] {
     match status {
-        RoleStatus::Draft => &[("publish", "Publish"), ("close", "Close")],
-        RoleStatus::Open => &[("pause", "Pause"), ("close", "Close")],
-        RoleStatus::Paused => &[("resume", "Resume"), ("close", "Close")],
+        RoleStatus::Draft => &[("publish", "Publish")],
+        RoleStatus::Open => &[("pause", "Pause")],
+        RoleStatus::Paused => &[("resume", "Resume")],
         RoleStatus::Closed => &[("reopen", "Reopen")],
     }
 }
@@ -321,17 +340,18 @@ pub(crate) async fn change_status(request: Arc<MemberRequest>) -> Result<Reply<H
     let path = format!("/dashboard/roles/{}", request.context.id()?);
     let (form, call) = (request.page.form(), request.call(fields_of(&[])));
     let (done, notice) = match form.get("action") {
+        "close" => return role_closing::close(&request).await,
+        "undo" => return role_closing::undo(&request).await,
         "publish" => {
             let call = request.call(fields_of(&[("job_posting", form.get("job_posting"))]));
             (request.carry_out(call, roles::publish).await, Notice::RolePublished)
         }
         "pause" => (request.carry_out(call, roles::pause).await, Notice::RolePaused),
         "resume" => (request.carry_out(call, roles::resume).await, Notice::RoleResumed),
-        "close" => (request.carry_out(call, roles::close).await, Notice::RoleClosed),
         "reopen" => (request.carry_out(call, roles::reopen).await, Notice::RoleReopened),
         _ => return Err(unknown_action()),
     };
-    redirect(done.map(drop), notice, &path)
+    redirect(&request, done.map(drop), notice, &path).await
 }
 
 /// Publishes or unpublishes a posting.
@@ -345,17 +365,55 @@ pub(crate) async fn change_posting_status(request: Arc<MemberRequest>) -> Result
         "unpublish" => (request.carry_out(call, postings::unpublish).await, Notice::PostingUnpublished),
         _ => return Err(unknown_action()),
     };
-    redirect(done.map(drop), notice, &path)
+    redirect(&request, done.map(drop), notice, &path).await
 }
 
-fn redirect(done: Result<(), Error>, notice: Notice, path: &str) -> Result<Reply<Html>, Error> {
+/// Returns to the role's page, with what was done or why nothing was.
+async fn redirect(
+    request: &MemberRequest,
+    done: Result<(), Error>,
+    notice: Notice,
+    path: &str,
+) -> Result<Reply<Html>, Error> {
     match done {
         Ok(()) => Ok(notice.redirect_to(path)),
-        Err(Error::InvalidTransition(_) | Error::Validation(_)) => Ok(Alert::StatusChanged.redirect_to(path)),
+        Err(Error::InvalidTransition(_) | Error::Validation(_)) => {
+            let role = path.strip_prefix("/dashboard/roles/").and_then(|id| id.parse().ok());
+            let role = match role {
+                Some(id) => request.context.store().find_role(request.tenant(), id).await?,
+                None => None,
+            };
+            let is_over = role
+                .is_some_and(|role| role.status != RoleStatus::Closed && role.is_over(request.context.now()));
+            let publishes = matches!(notice, Notice::RolePublished | Notice::PostingPublished);
+            let alert = if publishes && is_over { Alert::LastDayOver } else { Alert::StatusChanged };
+            Ok(alert.redirect_to(path))
+        }
         Err(error) => Err(error),
     }
 }
 
 fn unknown_action() -> Error {
     Error::BadRequest("The form must name an action that the page offers".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::initials;
+
+    #[test]
+    fn initials_are_those_of_the_first_and_the_last_word() {
+        for (name, letters) in [
+            ("Ada Lovelace", "AL"),
+            ("maría josé garcía", "MG"),
+            ("Cher", "C"),
+            ("Đỗ Thị Linh", "ĐL"),
+            ("محمد علي", "مع"),
+            ("'t Hooft (Gerard)", "TG"),
+            ("ßen", "SS"),
+            ("??", ""),
+        ] {
+            assert_eq!(initials(name), letters, "{name}");
+        }
+    }
 }

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::try_join;
 use shared::handlers::screens;
+use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{CandidateRecord, Evidence, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
+use shared::model::{
+    CandidateRecord, ConsentPurpose, Evidence, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn,
+};
 
-use crate::candidate_list::{candidate_path, in_list};
+use crate::candidate_list::{ListLinks, candidate_path, in_list};
 use crate::dates::{self, Time};
+use crate::decision::Decision;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::{Alert, Notice};
 use crate::sources::actor;
 
@@ -22,6 +27,10 @@ const TIMES: [&str; 2] = ["scheduled_at", "consent.obtained_at"];
 struct ScreenPage<'p> {
     layout: Layout<'p>,
     id: u64,
+    /// The links into the list that the candidate's page was opened from.
+    list: Option<ListLinks>,
+    /// What can be decided about the application that the voice screen belongs to.
+    decision: Decision,
     candidate: u64,
     name: String,
     role: u64,
@@ -40,6 +49,8 @@ struct ScreenPage<'p> {
     /// What was decided about the result and by whom, and when.
     review: Option<(String, Time)>,
     can_be_reviewed: bool,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 /// A turn of the transcript, with what the assessment says about it.
@@ -66,7 +77,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let screen = &record.screen;
     let (candidate, role) =
         store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
-    let candidate = Error::unless_missing(candidate)?.candidate;
+    let person = Error::unless_missing(candidate)?;
+    let (list, reasons) = try_join!(ListLinks::of(&request, &person), async {
+        Ok(store.get_rejection_reasons(tenant).await?)
+    })?;
+    let decision = Decision::of(&request, &person, Some(screen.role_id), list.as_ref(), &reasons);
+    let candidate = person.candidate;
     let highlights = record.highlights.iter().map(|excerpt| (false, excerpt));
     let excerpts: Vec<_> = highlights.chain(record.red_flags.iter().map(|excerpt| (true, excerpt))).collect();
     // An excerpt about a turn that the transcript does not have is about none.
@@ -92,9 +108,11 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         ("Experience", screen.scores.experience),
         ("Motivation", screen.scores.motivation),
     ];
-    Reply::page(&ScreenPage {
+    let page = Reply::page(&ScreenPage {
         layout: Layout::of(&request, Section::Candidates),
         id: screen.id.get(),
+        list,
+        decision,
         candidate: candidate.id.get(),
         name: candidate.profile.name.as_str().to_owned(),
         role: screen.role_id.get(),
@@ -113,7 +131,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             (decided, dates::zone(&request).minute(review.decided_at))
         }),
         can_be_reviewed: screen.scores.overall.is_some(),
-    })
+        script_version: version_of(&SCRIPT),
+    })?;
+    Ok(page.using(&Sources { script: true, ..Sources::default() }))
 }
 
 /// What the transcript shows of the candidate; `None` without a transcript.
@@ -158,7 +178,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     let asked = request.context.query().get("role_id").to_owned();
     let first = roles.iter().find(|(id, _)| *id == asked).or(roles.first());
     let first = first.map_or(String::new(), |(id, _)| id.clone());
-    let fields = vec![
+    let mut fields = vec![
         Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
         Field::line("scheduled_at", "Time of the call")
             .of(FieldKind::Line("datetime-local"))
@@ -171,18 +191,29 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
             .of(FieldKind::Lines(3))
             .hint("The text must cover AI calls and their transcripts."),
     ];
+    let mut lead =
+        "An AI interviewer calls the candidate, and you get the transcript with scores.".to_owned();
+    let given = ConsentPurpose::FOR_CALLS.into_iter().filter_map(|purpose| record.consent(purpose));
+    if record.missing_consents().next().is_none()
+        && let Some(last) = given.max_by_key(|consent| consent.obtained_at)
+    {
+        fields.truncate(2);
+        let (day, by) = (dates::zone(request).day(last.obtained_at), actor(&last.actor));
+        let day = day.text();
+        lead = format!("{lead} {name} agreed to the call and its transcript on {day}, as recorded by {by}.");
+    }
     let action = format!("/dashboard/candidates/{id}/invite{}", in_list(request));
     let title = format!("Invite {name} to a voice screen");
     Ok(Form::new(Section::Candidates, title, fields, action, "Invite")
         .below(candidate_path(request, id), name)
-        .lead("An AI interviewer calls the candidate, and you get the transcript with scores."))
+        .lead(lead))
 }
 
 /// Cancels a voice screen whose conversation has not begun.
 pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let path = match request.page.form().get("candidate").parse() {
         Ok(candidate) => candidate_path(&request, candidate),
-        Err(_) => format!("/dashboard/screens/{}", request.context.id()?),
+        Err(_) => format!("/dashboard/screens/{}{}", request.context.id()?, in_list(&request)),
     };
     match request.carry_out(request.call(fields_of(&[])), screens::cancel).await {
         Ok(_) => Ok(Notice::ScreenCancelled.redirect_to(&path)),
@@ -193,7 +224,7 @@ pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 
 /// Confirms or overrules the result of a voice screen.
 pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let path = format!("/dashboard/screens/{}", request.context.id()?);
+    let path = format!("/dashboard/screens/{}{}", request.context.id()?, in_list(&request));
     match request.carry_out(request.call(request.fields()), screens::review).await {
         Ok(_) => Ok(Notice::ScreenReviewed.redirect_to(&path)),
         // The error page shows a note that was typed.

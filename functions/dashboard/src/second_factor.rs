@@ -6,7 +6,7 @@ use askama::Template;
 use jiff::SignedDuration;
 use qrcode::{Color, EcLevel, QrCode};
 use shared::clock::later;
-use shared::http::page::{Problem, problem_of, style_version};
+use shared::http::page::{Problem, Sources, problem_of, style_version, version_of};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
@@ -19,7 +19,7 @@ use shared::token_encryption::{DecryptionError, EncryptionKeys};
 
 use crate::attempts::{CODE_LIMIT, too_many_codes};
 use crate::dates::{self, Time};
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::{Alert, Notice};
 
 pub(crate) const PATH: &str = "/dashboard/settings/account/second-factor";
@@ -222,7 +222,10 @@ fn page(request: &MemberRequest, state: State, problems: Vec<Problem>) -> Result
     let is_required = request.requires_second_factor();
     let layout = Layout::of(request, Section::Account);
     let offers_passkeys = request.page.passkey_origin().is_some();
-    Reply::page(&SecondFactorPage { layout, is_required, offers_passkeys, state, problems })
+    // The script copies new codes.
+    let sources = Sources { script: matches!(state, State::NewCodes(_)), ..Sources::default() };
+    let page = SecondFactorPage { layout, is_required, offers_passkeys, state, problems };
+    Ok(Reply::page(&page)?.using(&sources))
 }
 
 /// Sets up the second factor with the first code from the app, and shows the recovery codes once.

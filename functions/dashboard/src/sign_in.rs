@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::auth::{Credential, Kind};
-use shared::http::page::{Problem, problem_of, style_version};
+use shared::http::page::{Problem, Sources, problem_of, style_version, version_of};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
     AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Slug, Tenant,
+    TimeZoneName,
 };
 use shared::services::membership;
 use shared::services::sign_in_limits::{self, WINDOW};
@@ -17,6 +18,7 @@ use subtle::ConstantTimeEq;
 
 use crate::attempts::{ACCOUNT_LIMIT, too_many_passwords};
 use crate::form::{collect, problem, required};
+use crate::layout::SCRIPT;
 use crate::messages::Notice;
 use crate::second_factor;
 
@@ -43,6 +45,12 @@ struct SetPasswordPage<'p> {
     organization: &'p str,
     /// The member's name in the form; `None` unless the link is an invitation.
     name: Option<&'p str>,
+    /// The chosen time zone.
+    time_zone: &'p str,
+    /// The time zones that an invited member chooses from.
+    time_zones: Vec<TimeZoneName>,
+    /// The version in the script's URL.
+    script_version: String,
     /// Problems with the fields `name`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
@@ -188,7 +196,7 @@ pub(crate) async fn sign_out(request: Arc<PageRequest>) -> Result<Reply<Html>, E
 /// Shows the password form of a single-use link.
 pub(crate) async fn password_form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let link = PasswordLink::read(&request, request.context.query().get("token")).await?;
-    link.page(&request, None, Vec::new())
+    link.page(&request, None, "", Vec::new())
 }
 
 /// Sets the password and signs in. The same write invalidates the link.
@@ -203,10 +211,15 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
         if let Some(name) = collect(name, &mut problems) {
             member.name = name;
         }
+        // A page from before the field was added sends none.
+        if let Ok(time_zone) = form.get("time_zone").parse::<TimeZoneName>() {
+            member.time_zone = time_zone;
+        }
     }
     let password = new_password(&request.context, form.get("password"), form.get("repeated"), &member.email);
     let (Some(password), true) = (collect(password, &mut problems), problems.is_empty()) else {
-        return Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422));
+        let (name, zone) = (Some(form.get("name")), form.get("time_zone"));
+        return Ok(link.page(&request, name, zone, problems)?.with_status(422));
     };
     let (context, organization) = (&request.context, link.organization);
     let member = if member.is_invited() {
@@ -223,7 +236,8 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
         {
             Err(Error::Duplicate { .. }) => {
                 let problems = vec![Problem { field: "email", sentence: EMAIL_TAKEN.to_owned() }];
-                Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422))
+                let (name, zone) = (Some(form.get("name")), form.get("time_zone"));
+                Ok(link.page(&request, name, zone, problems)?.with_status(422))
             }
             result => result,
         };
@@ -294,17 +308,24 @@ impl PasswordLink {
         &self,
         request: &PageRequest,
         name: Option<&str>,
+        time_zone: &str,
         problems: Vec<Problem>,
     ) -> Result<Reply<Html>, Error> {
         let name = name.unwrap_or(self.member.name.as_str());
-        Reply::page(&SetPasswordPage {
+        let is_invited = self.member.is_invited();
+        let page = SetPasswordPage {
             style_version: style_version(),
             csrf: request.csrf(),
             token: &self.token,
             email: self.member.email.as_str(),
             organization: &self.organization_name,
-            name: self.member.is_invited().then_some(name),
+            name: is_invited.then_some(name),
+            time_zone,
+            time_zones: if is_invited { TimeZoneName::choices() } else { Vec::new() },
+            script_version: version_of(&SCRIPT),
             problems,
-        })
+        };
+        let sources = Sources { script: is_invited, ..Sources::default() };
+        Ok(Reply::page(&page)?.using(&sources))
     }
 }

@@ -70,6 +70,18 @@ impl Submissions {
         Ok(Self { candidate: record.candidate.id, forms, files })
     }
 
+    /// The message of the latest form that applied for a role. `touchpoints` are newest first.
+    pub(crate) fn note(&self, touchpoints: &[Touchpoint], role: Id) -> Option<&str> {
+        let id = touchpoints.iter().find_map(|touchpoint| match &touchpoint.kind {
+            TouchpointKind::Applied { role_id, submission_id, .. } if *role_id == role => *submission_id,
+            TouchpointKind::Reapplied { role_id, submission_id, .. } if *role_id == role => {
+                Some(*submission_id)
+            }
+            _ => None,
+        })?;
+        self.forms.get(&id)?.content.note.as_ref().map(Text::as_str)
+    }
+
     /// The form that a touchpoint names, unless it is no longer kept.
     pub(crate) fn form(&self, touchpoint: &Touchpoint) -> Option<FormRow<'_>> {
         let id = match &touchpoint.kind {

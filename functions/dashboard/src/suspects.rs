@@ -26,7 +26,7 @@ use crate::answers::{self, AnswerRow};
 use crate::dates::{self, Time};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
-use crate::lists::{Pager, Place, encoded, id_position, is_id_position, next};
+use crate::lists::{PAGE_SIZE, Pager, Place, encoded, id_position, is_id_position, next};
 
 pub(crate) const PATH: &str = "/dashboard/candidates/suspects";
 /// The maximum number of forms that one request accepts. Each takes a few calls, and its file is checked.
@@ -193,7 +193,7 @@ async fn show(
     let (tenant, store, now) = (request.tenant(), request.context.store(), request.context.now());
     let place = Place::read(query, is_id_position);
     let mut listed = store.list_suspects(tenant, &filter.selection(request), now, &place.paging()).await?;
-    let next = next(&mut listed, |form| id_position(form.id));
+    let next = next(&mut listed, PAGE_SIZE, |form| id_position(form.id));
     let forms = listed.items;
     let roles = store.find_roles(tenant, forms.iter().map(|form| form.role_id)).await?;
     let zone = dates::zone(request);

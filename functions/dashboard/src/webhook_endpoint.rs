@@ -13,7 +13,7 @@ use shared::secret::Secret;
 use crate::dates::{self, Time, Zone};
 use crate::form_page::fields_of;
 use crate::layout::{Layout, SCRIPT, Section};
-use crate::lists::{Pager, Place, id_position, is_id_position, next};
+use crate::lists::{PAGE_SIZE, Pager, Place, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
 use crate::sources::actor;
 use crate::webhooks::{FormValues, PATH, TypeChoice, fields, problems_of, reason_of};
@@ -202,7 +202,7 @@ async fn page(request: &MemberRequest, addition: Addition) -> Result<Reply<Html>
     let (query, zone) = (context.query(), dates::zone(request));
     let place = Place::read(&query, is_id_position);
     let mut listed = context.store().list_deliveries(tenant, endpoint.id, &place.paging(), now).await?;
-    let next = next(&mut listed, |delivery| id_position(delivery.id));
+    let next = next(&mut listed, PAGE_SIZE, |delivery| id_position(delivery.id));
     let path = path_of(request)?;
     let stored = FormValues::of(&endpoint);
     let description = stored.description.clone();

@@ -71,6 +71,11 @@ impl RequestContext {
         self.request.raw_http_path()
     }
 
+    /// The path of a page that is about no single thing: its route has no parameters and takes no form.
+    pub fn path_without_parameters(&self) -> Option<&'static str> {
+        self.route.strip_prefix("GET ").filter(|path| !path.contains('{'))
+    }
+
     /// The path parameter that the route calls `name`; empty if the route has none.
     pub fn path_parameter(&self, name: &str) -> &str {
         self.request.path_parameters_ref().and_then(|parameters| parameters.first(name)).unwrap_or_default()

@@ -198,7 +198,7 @@ fn respond(
     // the token to somebody who chooses the URL and observes the length (BREACH).
     let is_compressible = format != ReplyFormat::Page || reply.sets("cache-control");
     let is_revalidated = reply.is_revalidated;
-    let body = reply.picture.map_or_else(|| Body::Text(reply.body), Body::Binary);
+    let body = reply.bytes.map_or_else(|| Body::Text(reply.body), Body::Binary);
     let mut response = Response::new(body);
     let status = StatusCode::from_u16(reply.status).ok();
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);

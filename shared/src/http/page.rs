@@ -67,7 +67,9 @@ pub(super) fn of_error(
         _ if matches!(error, Error::ForeignForm) => ("This form has expired", "Nothing was changed."),
         403 => ("You are not allowed to do this", "Go back, or ask an owner of your organization."),
         404 | 405 => ("Page not found", "Check the address, or go to the dashboard."),
-        410 => ("This candidate was erased", "Nothing else is kept about the candidate."),
+        410 => {
+            ("This candidate was erased", "Everything that was stored about this person has been removed.")
+        }
         413 | 415 => (
             "This form could not be read",
             "Go back and try again with a smaller file or less text, or in another browser.",

@@ -341,7 +341,9 @@ impl PageRequest {
         let kept = kept.filter(|kept| (kept.tenant.organization, kept.member) == (organization, member.id));
         // The form that waits is about the data that the dashboard showed.
         let mode = kept.map_or(begun.mode, |kept| kept.tenant.mode);
-        let begun = Session { method, mode, ..begun };
+        let newest = own.into_iter().chain(for_owners).max_by_key(|notice| notice.id);
+        let newest_notice = newest.map(|notice| notice.event);
+        let begun = Session { method, mode, newest_notice, ..begun };
         transaction.insert_session(&session.hash(), &begun)?;
         if let Some(previous) = self.session() {
             transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());

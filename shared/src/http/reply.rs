@@ -154,8 +154,8 @@ pub struct Reply<O> {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: String,
-    /// A picture, in place of `body`.
-    pub(super) picture: Option<Vec<u8>>,
+    /// Bytes in place of `body`.
+    pub(super) bytes: Option<Vec<u8>>,
     /// Whether a client with the same entity tag has this body, so that it need not be sent again.
     pub(super) is_revalidated: bool,
     /// The number of items on the page, if it is a page of a list.
@@ -221,7 +221,15 @@ impl Reply<Html> {
 
     /// 200 with a picture that may be cached for a year, because its URL changes with its content.
     pub fn picture(media: &str, content: Vec<u8>) -> Self {
-        Self { picture: Some(content), ..Self::file(media, "") }
+        Self { bytes: Some(content), ..Self::file(media, "") }
+    }
+
+    /// 200 with a file to be saved under a name.
+    // As a text it would lose a byte order mark on its way through the function's runtime.
+    pub fn attachment(name: &str, content: Vec<u8>) -> Self {
+        let reply = Self::document("application/octet-stream", String::new());
+        let reply = reply.with("content-disposition", format!("attachment; filename=\"{name}\""));
+        Self { bytes: Some(content), ..reply }
     }
 
     /// The same page with another status, such as the status for an invalid form.
@@ -301,7 +309,7 @@ impl<O> Reply<O> {
             status,
             headers: Vec::new(),
             body,
-            picture: None,
+            bytes: None,
             is_revalidated: true,
             shown: None,
             is_search: false,
@@ -389,7 +397,7 @@ impl<O> Reply<O> {
             status,
             headers,
             body,
-            picture,
+            bytes,
             is_revalidated,
             shown,
             is_search,
@@ -400,7 +408,7 @@ impl<O> Reply<O> {
             status,
             headers,
             body,
-            picture,
+            bytes,
             is_revalidated,
             shown,
             is_search,

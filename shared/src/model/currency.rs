@@ -15,6 +15,11 @@ impl Currency {
     /// US dollars.
     pub const USD: Self = Self("USD");
 
+    /// All currencies, in the order of their codes.
+    pub fn all() -> impl Iterator<Item = Self> {
+        CODES.into_iter().map(Self)
+    }
+
     /// The code: `EUR`.
     pub const fn code(self) -> &'static str {
         self.0

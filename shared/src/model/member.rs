@@ -44,6 +44,9 @@ pub struct Member {
     /// The time zone in which the dashboard shows times.
     #[serde(default, skip_serializing_if = "TimeZoneName::is_utc")]
     pub time_zone: TimeZoneName,
+    /// Whether the member has turned off the dashboard's keyboard shortcuts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortcuts_are_off: bool,
     /// When the member was invited.
     pub created_at: Timestamp,
     /// When the member accepted the invitation; `None` also of a member who accepted it before this was recorded.
@@ -82,6 +85,7 @@ impl Member {
             passkeys: Passkeys::none(),
             link: None,
             epoch: 0,
+            shortcuts_are_off: false,
             time_zone: TimeZoneName::UTC,
             created_at: now,
             accepted_at: None,
@@ -135,6 +139,12 @@ impl Member {
     #[must_use]
     pub fn in_time_zone(self, time_zone: TimeZoneName) -> Self {
         Self { time_zone, version: self.version + 1, ..self }
+    }
+
+    /// Turns the dashboard's keyboard shortcuts on or off.
+    #[must_use]
+    pub fn with_shortcuts(self, are_on: bool) -> Self {
+        Self { shortcuts_are_off: !are_on, version: self.version + 1, ..self }
     }
 
     /// Replaces the role.

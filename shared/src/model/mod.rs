@@ -11,6 +11,7 @@ mod answer;
 mod application;
 mod audience;
 mod audit;
+mod bulk_act;
 mod candidate;
 mod career_site;
 mod channel;
@@ -20,6 +21,7 @@ mod country;
 mod country_zones;
 mod currency;
 mod day;
+mod device;
 mod erasure;
 mod event;
 mod evidence;
@@ -52,6 +54,7 @@ mod rejection;
 mod resume;
 mod retention;
 mod role;
+mod saved_view;
 pub mod schema;
 mod screen;
 mod search;
@@ -89,6 +92,7 @@ pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
     ToolCall, ToolOutcome,
 };
+pub use bulk_act::{BulkAct, BulkKind, BulkPerson};
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
     OpenScreen, OwnStage, Profile, Step, TooManyConsents,
@@ -101,6 +105,7 @@ pub use country::Country;
 pub use country_zones::CallingHours;
 pub use currency::Currency;
 pub use day::Day;
+pub use device::Device;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
 pub use event::{
     Change, DATA_NAMES, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType,
@@ -153,6 +158,7 @@ pub use role::{
     Department, EmploymentType, InvalidTransition, LongText, PostingLink, RemotePolicy, Role, RoleContent,
     RoleStats, RoleStatus, StageStats, Title,
 };
+pub use saved_view::{SavedView, SavedViews, ViewName};
 pub use screen::{
     Analysis, Assessment, CallState, CancelReason, Excerpt, Failure, Invitation, Orders, Outcome, Report,
     Review, ReviewDecision, ReviewNote, Scores, Screen, ScreenRecord, ScreenResult, ScreenStatus,
@@ -161,10 +167,10 @@ pub use screen::{
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};
 pub use security_notice::{SecurityEvent, SecurityNotice};
-pub use session::{Device, Session, SignInMethod};
+pub use session::{Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;
-pub use stage::Stage;
+pub use stage::{Stage, Waiting};
 pub use submission::{ApplicationForm, Submission, Submitted};
 pub use suspect::{SuspectForm, SuspectSign};
 pub use tags::{Tag, Tags};

@@ -62,6 +62,54 @@ impl From<Salary> for Amount {
     }
 }
 
+impl Amount {
+    /// Reads an amount as people type it: `60,000`, `70.000`, `70 000`, `70'000`, `80k`, `18.50` or `18,50`. Groups have three
+    /// digits and the same separator; what follows another comma or point are two decimal places. A text that could mean
+    /// several amounts, such as `1.5` or `60,5`, is refused.
+    pub fn typed(text: &str) -> Result<Self, String> {
+        let refused = || {
+            format!(
+                "must be a number from 0 to {}, such as 60000, 60,000, 80k or 18.50: thousands have three digits after the \
+                 comma, the point or the space, decimal places are two",
+                Salary::MAX
+            )
+        };
+        let text = text.trim();
+        if let Some(thousands) = text.strip_suffix(['k', 'K']).map(str::trim_end) {
+            let is_number =
+                (1..=6).contains(&thousands.len()) && thousands.bytes().all(|b| b.is_ascii_digit());
+            return if is_number { format!("{thousands}000").parse() } else { Err(String::new()) }
+                .map_err(|_: String| refused());
+        }
+        let (units, hundredths) = match text.rsplit_once([',', '.']) {
+            Some((units, hundredths)) if hundredths.chars().count() != 3 => (units, Some(hundredths)),
+            _ => (text, None),
+        };
+        let separator = units.chars().find(|letter| !letter.is_ascii_digit());
+        let units = match separator {
+            None => Some(units.to_owned()),
+            Some(separator) => ungrouped(units, separator)
+                // The decimal places follow another sign than the thousands.
+                .filter(|_| hundredths.is_none_or(|places| !text.ends_with(&format!("{separator}{places}")))),
+        };
+        let amount = match (units, hundredths) {
+            (Some(units), None) => units.parse(),
+            (Some(units), Some(places)) if places.len() == 2 => format!("{units}.{places}").parse(),
+            _ => Err(String::new()),
+        };
+        amount.map_err(|_: String| refused())
+    }
+}
+
+/// The digits of a number with groups of three digits; `None` if it has other groups, or another separator.
+fn ungrouped(number: &str, separator: char) -> Option<String> {
+    let is_separator = matches!(separator, ',' | '.' | '\'' | '’' | ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}');
+    let mut groups = number.split(separator);
+    let first = groups.next().filter(|first| (1..=3).contains(&first.len()) && !first.starts_with('0'))?;
+    let others: Vec<_> = groups.collect();
+    (is_separator && others.iter().all(|group| group.len() == 3)).then(|| [first, &others.concat()].concat())
+}
+
 /// A whole amount without decimal places, any other with two: `18`, `18.50`.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -316,6 +364,93 @@ mod tests {
             "0x1",
         ] {
             assert!(wrong.parse::<Amount>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_type_them() {
+        for (typed, read) in [
+            ("60000", "60000"),
+            (" 60000 ", "60000"),
+            ("60,000", "60000"),
+            ("70 000", "70000"),
+            ("70\u{a0}000", "70000"),
+            ("70\u{202f}000", "70000"),
+            ("70\u{2009}000", "70000"),
+            ("70.000", "70000"),
+            ("70'000", "70000"),
+            ("70’000", "70000"),
+            ("80k", "80000"),
+            ("80 K", "80000"),
+            ("0", "0"),
+            ("0.50", "0.50"),
+            ("18.50", "18.50"),
+            ("18,50", "18.50"),
+            ("18.00", "18"),
+            ("1,234.56", "1234.56"),
+            ("1.234,56", "1234.56"),
+            ("1 234,56", "1234.56"),
+            ("100,000,000", "100000000"),
+            ("100000k", "100000000"),
+        ] {
+            assert_eq!(Amount::typed(typed).map(|amount| amount.to_string()).as_deref(), Ok(read), "{typed}");
+        }
+        for wrong in [
+            "",
+            "1.5",
+            "60,5",
+            "60,",
+            ",50",
+            "1,2345",
+            "1,23,456",
+            "1.234.56",
+            "1,234,56",
+            "1234,567",
+            "0,500",
+            "01",
+            "-1",
+            "+1",
+            "1e3",
+            "80.5k",
+            "k",
+            "1k5",
+            "60,000k",
+            "100000001",
+            "100,000,000.01",
+            "€60,000",
+            "60 0",
+            "١",
+            "1,234.567",
+            "70 000,000",
+            "sixty",
+        ] {
+            let sentence = Amount::typed(wrong).expect_err(wrong);
+            assert!(sentence.contains("such as 60000, 60,000, 80k or 18.50"), "{wrong}: {sentence}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_amount_is_read_with_every_separator(hundredths in 0..=10_000_000_000_u64, which in 0usize..6) {
+            let amount = Amount(hundredths);
+            let (thousands, decimal) =
+                [(",", "."), (".", ","), (" ", "."), ("\u{a0}", ","), ("'", "."), ("", ".")][which];
+            let places = if amount.is_whole() { String::new() } else { format!("{decimal}{:02}", hundredths % 100) };
+            let typed = format!("{}{places}", grouped(amount.units()).replace(',', thousands));
+            prop_assert_eq!(Amount::typed(&typed), Ok(amount), "{}", typed);
+            prop_assert_eq!(Amount::typed(&amount.to_string()), Ok(amount));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(typed in "[0-9,. k'\u{a0}-]{0,14}|\\PC{0,12}") {
+            if let Ok(amount) = Amount::typed(&typed) {
+                prop_assert!(amount.0 <= u64::from(Salary::MAX) * Amount::HUNDRED);
+                // No other digits are read than those that were typed, apart from zeros.
+                let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+                let (typed, read) = (digits(&typed), digits(&amount.to_string()));
+                let same = |text: &str| text.trim_end_matches('0').trim_start_matches('0').to_owned();
+                prop_assert_eq!(same(&typed), same(&read));
+            }
         }
     }
 

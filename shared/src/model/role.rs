@@ -86,10 +86,10 @@ impl EmploymentType {
 }
 
 impl RemotePolicy {
-    /// The policy in words: `On site`.
+    /// The policy in words: `On-site`.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Onsite => "On site",
+            Self::Onsite => "On-site",
             Self::Hybrid => "Hybrid",
             Self::Remote => "Remote",
         }

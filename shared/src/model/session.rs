@@ -3,18 +3,9 @@
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::{Member, Mode};
+use super::{Device, Member, Mode, SecurityEvent};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
-
-/// The browser and the network that a session was begun from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
-    /// The browser's name and its operating system: `Firefox on Linux`.
-    pub browser: String,
-    /// The IPv4 address, or the /64 network of an IPv6 address.
-    pub network: String,
-}
 
 /// What a member has signed in with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +32,9 @@ pub struct Session {
     pub device: Device,
     /// Whether the member had security notices at sign-in and has not dismissed them in this session.
     pub has_notices: bool,
+    /// The newest of these notices; `None` for sessions from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_notice: Option<SecurityEvent>,
     /// When the member signed in.
     pub created_at: Timestamp,
     /// When the member last gave the password or a passkey.
@@ -71,6 +65,7 @@ impl Session {
             mode: Mode::Live,
             device,
             has_notices,
+            newest_notice: None,
             created_at: now,
             confirmed_at: now,
             seen_at: now,

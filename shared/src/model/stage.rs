@@ -20,6 +20,18 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// What waits for the team: active applications in one of these states.
+    pub enum Waiting {
+        /// Nobody has looked at the application.
+        Applied = "applied",
+        /// The voice screen is completed, and nobody has decided.
+        Screened = "screened",
+        /// The candidate has an offer.
+        Offer = "offer",
+    }
+}
+
 impl Stage {
     /// The open stages in their order.
     pub const OPEN: [Self; 4] = [Self::Applied, Self::Screening, Self::Interview, Self::Offer];

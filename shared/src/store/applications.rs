@@ -8,11 +8,9 @@ use std::ops::Not;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{FILTER, Key, Partition, ROLE_STATUS, STATUS_FILTER, StageOrStatus};
-use super::list::Range;
+use super::keys::{FILTER, Key, ROLE_STATUS, STATUS_FILTER, StageOrStatus};
 use super::maybe_erased::MaybeErased;
 use super::transaction::RoleCondition;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
@@ -57,16 +55,13 @@ pub struct Applicant {
 
 /// A candidate's entry in a role's list by score.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct ScoredApplicant {
+pub(super) struct ScoredApplicant {
     /// The candidate.
     id: Id,
     /// The application.
     application_id: Id,
     /// The overall score of the application.
-    pub score: u8,
-    /// Whether the candidate has applied again since the application last moved.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub reapplied: bool,
+    score: u8,
 }
 
 impl Entry {
@@ -119,58 +114,6 @@ impl From<Applied> for Applicant {
     fn from(Applied { candidate_id, id, stage, reapplied, cause }: Applied) -> Self {
         let withdrawn = is_withdrawn(stage, &cause);
         Self { id: candidate_id, application_id: id, stage, reapplied, withdrawn }
-    }
-}
-
-impl ScoredApplicant {
-    /// The place in the list.
-    pub fn position(&self) -> String {
-        keys::score_position(self.score, self.application_id)
-    }
-}
-
-/// A list of candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CandidateList {
-    /// All candidates, those with an application for the role, those in the stage, or those whose application for the role
-    /// is in the stage, newest first.
-    Newest {
-        /// The role.
-        role: Option<Id>,
-        /// The stage.
-        stage: Option<Stage>,
-    },
-    /// The candidates whose application for the role is in the stage and has at least this score, highest first.
-    Scored {
-        /// The role.
-        role: Id,
-        /// The stage.
-        stage: Stage,
-        /// The least score.
-        least: u8,
-    },
-}
-
-/// A candidate's place in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CandidatePlace {
-    /// The position in the list.
-    pub position: String,
-    /// The candidate.
-    pub id: Id,
-}
-
-/// An item of a list of candidates. That of an application for a role names the candidate beside itself.
-#[derive(Deserialize)]
-struct Placed {
-    sk: String,
-    id: Id,
-    candidate_id: Option<Id>,
-}
-
-impl From<Placed> for CandidatePlace {
-    fn from(Placed { sk, id, candidate_id }: Placed) -> Self {
-        Self { position: sk, id: candidate_id.unwrap_or(id) }
     }
 }
 
@@ -236,7 +179,7 @@ impl Transaction {
             }
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, old, application)?;
-            self.replace_reapplied(candidate, old, application)?;
+            self.replace_marks(candidate, old, application)?;
             let is_closed = application.role.is_closed;
             if self.count_application(candidate, old, application, is_closed) {
                 self.require_of_role(application.role.id, RoleCondition::Closed(is_closed));
@@ -265,7 +208,7 @@ impl Transaction {
         for application in last {
             self.put_entries(candidate, application)?;
             self.replace_scored(candidate, None, application)?;
-            self.replace_reapplied(candidate, None, application)?;
+            self.replace_marks(candidate, None, application)?;
             let required = RoleCondition::Closed(application.role.is_closed);
             self.require_of_role(application.role.id, required);
         }
@@ -336,38 +279,49 @@ impl Transaction {
             Some(keys::scored_applicant(self.tenant, role, stage, score, application.id))
         };
         let (old, new) = (before.and_then(key), key(after));
-        let reapplied = after.reapplied;
-        if old == new && before.is_some_and(|before| before.reapplied == reapplied) {
+        if old == new {
             return Ok(());
         }
-        if let Some(old) = old.filter(|old| Some(old) != new.as_ref()) {
+        if let Some(old) = old {
             self.delete(old);
         }
         if let Some((new, score)) = new.zip(after.score) {
-            let entry = ScoredApplicant { id: candidate, application_id: after.id, score, reapplied };
+            let entry = ScoredApplicant { id: candidate, application_id: after.id, score };
             self.put(item::write(&entry, new, None)?)?;
         }
         Ok(())
     }
 
-    /// Adds an application to the list of those with which somebody applied again, or removes it after a move.
-    fn replace_reapplied(
+    /// Adds an application to the lists of those with which somebody applied again and of those whose voice screen is to be
+    /// decided about, or removes it after a move.
+    fn replace_marks(
         &mut self,
         candidate: Id,
         before: Option<&Application>,
         after: &Application,
     ) -> Result<(), StoreError> {
-        let entry =
-            |application: &Application| application.reapplied.then(|| Applicant::of(candidate, application));
-        let (old, new) = (before.and_then(entry), entry(after));
-        let key = keys::reapplied_applicant(self.tenant, after.role.id, after.id);
-        match (old, new) {
-            (old, Some(new)) if old != Some(new) => self.put(item::write(&new, key, None)?)?,
-            (Some(_), None) => self.delete(key),
-            _ => {}
+        let (role, id) = (after.role.id, after.id);
+        let reapplied = [before.is_some_and(|before| before.reapplied), after.reapplied];
+        let screened = [before.is_some_and(Application::is_screened), after.is_screened()];
+        for ([was_marked, is_marked], key) in [
+            (reapplied, keys::reapplied_applicant(self.tenant, role, id)),
+            (screened, keys::screened_applicant(self.tenant, role, id)),
+        ] {
+            let entry = |application| Applicant::of(candidate, application);
+            let is_current = was_marked && before.map(entry) == Some(entry(after));
+            match is_marked {
+                true if !is_current => self.put(item::write(&entry(after), key, None)?)?,
+                false if was_marked => self.delete(key),
+                _ => {}
+            }
         }
         Ok(())
     }
+}
+
+/// Whether a role with these counters is closed.
+pub(super) fn is_closed(counters: &Item) -> bool {
+    counters.get(ROLE_STATUS) == Some(&AttributeValue::S(RoleStatus::Closed.as_str().to_owned()))
 }
 
 /// The item of an application in the lists over all roles.
@@ -556,72 +510,14 @@ impl Store {
         roles: impl Iterator<Item = Id>,
     ) -> Result<BTreeSet<Id>, StoreError> {
         let roles: BTreeSet<_> = roles.collect();
-        let closed_status = AttributeValue::S(RoleStatus::Closed.as_str().to_owned());
         let mut closed = BTreeSet::new();
         for item in self.read_many(roles.iter().map(|role| keys::role_stats(tenant, *role))).await? {
             let id = Key::of(&item)?.id()?;
-            if item.get(ROLE_STATUS) == Some(&closed_status) {
+            if is_closed(&item) {
                 closed.insert(id);
             }
         }
         Ok(closed)
-    }
-
-    /// A page of the candidates whose application for the role is in the stage and has at least the score `least`, the
-    /// highest score first.
-    pub async fn list_scored_candidates(
-        &self,
-        tenant: Tenant,
-        role: Id,
-        stage: Stage,
-        least: u8,
-        page: &Paging,
-    ) -> Result<Listed<(Candidate, ScoredApplicant)>, StoreError> {
-        let partition = keys::scored_applicants(tenant, role, stage);
-        let scored: Listed<ScoredApplicant> = self.read_scored(&partition, least, page).await?;
-        let ids: Vec<_> = scored.items.iter().map(|applicant| applicant.id).collect();
-        let mut candidates: HashMap<_, _> = self
-            .find_candidates(tenant, &ids)
-            .await?
-            .into_iter()
-            .map(|candidate| (candidate.id, candidate))
-            .collect();
-        let items = scored.items.into_iter();
-        let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, applicant)));
-        Ok(Listed { items: items.collect(), next: scored.next })
-    }
-
-    /// A page of a list of candidates: only who is on it, which takes one query.
-    pub async fn list_candidate_places(
-        &self,
-        tenant: Tenant,
-        list: CandidateList,
-        page: &Paging,
-    ) -> Result<Listed<CandidatePlace>, StoreError> {
-        let listed: Listed<Placed> = match list {
-            CandidateList::Newest { role, stage } => {
-                self.read_page(&keys::candidates(tenant, role, stage), page).await?
-            }
-            CandidateList::Scored { role, stage, least } => {
-                self.read_scored(&keys::scored_applicants(tenant, role, stage), least, page).await?
-            }
-        };
-        Ok(listed.map(CandidatePlace::from))
-    }
-
-    /// Reads a page of a list by score. The entries are small, so a page takes one query.
-    async fn read_scored<T: DeserializeOwned>(
-        &self,
-        partition: &Partition,
-        least: u8,
-        page: &Paging,
-    ) -> Result<Listed<T>, StoreError> {
-        let (from, before) = (keys::least_score(least), page.before.as_deref());
-        if before.is_some_and(|before| before <= from.as_str()) {
-            return Ok(Listed { items: Vec::new(), next: None });
-        }
-        let (items, next) = self.query(partition, page.limit, Range::From { from: &from, before }).await?;
-        Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next })
     }
 
     /// The candidates with these identifiers who have applied for a role, each once with the application, in the order of the

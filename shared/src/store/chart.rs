@@ -42,7 +42,7 @@ macro_rules! rows {
                 filter "{tenant}#ROLE#{status}"(tenant: Tenant, status: RoleStatus = status.as_str()) as role_filter,
                 of Tenant, leads to Role;
             /// role's counters
-            role_stats: role_stats, "{tenant}#ROLE_STATS"(tenant: Tenant), "{role:016}"(role: Id), of Tenant;
+            role_stats: role_stats, "{tenant}#ROLE_STATS"(tenant: Tenant) as all_role_stats, "{role:016}"(role: Id), of Tenant;
             /// role's external id, by its hash
             role_external_id: Reference, "{tenant}#ROLE_EXTERNAL_ID"(tenant: Tenant),
                 "{hash}"(hash: &ExternalId = hashed(hash.as_str())), of Tenant;
@@ -123,6 +123,12 @@ macro_rules! rows {
             /// applicant of a role who has applied again since the last move
             reapplied_applicant: Applicant, "{tenant}#REAPPLIED#{role:016}"(tenant: Tenant, role: Id) as reapplied_applicants,
                 "{application:016}"(application: Id), of Role;
+            /// applicant of a role whose completed voice screen is to be decided about
+            screened_applicant: Applicant, "{tenant}#SCREENED#{role:016}"(tenant: Tenant, role: Id) as screened_applicants,
+                "{application:016}"(application: Id), of Role;
+            /// what a member has done to several applicants of a role at once
+            bulk_act: BulkAct, "{tenant}#BULK#{role:016}"(tenant: Tenant, role: Id) as bulk_acts, "{id:016}"(id: Id),
+                of Role, and expires;
             /// candidate's e-mail address, by the hash of its normal form
             email: Reference, "{tenant}#EMAIL#{hash}"(tenant: Tenant, hash: &Email = hashed(&hash.normalized())), "EMAIL"(),
                 of Others;
@@ -189,6 +195,8 @@ macro_rules! rows {
             second_factor_setting: SecondFactorSetting, "{tenant}#SETTING"(tenant: Id = live(tenant)), "second_factor"(), of Tenant;
             /// list of the reasons for which applications end
             rejection_reasons: RejectionReasons, "{tenant}#SETTING"(tenant: Tenant), "rejection_reasons"(), of Tenant;
+            /// lists of candidates that the team has saved
+            saved_views: SavedViews, "{tenant}#VIEWS"(tenant: Tenant), "VIEWS"(), of Tenant;
             /// countries that may be called
             call_setting: CallSetting, "{tenant}#SETTING"(tenant: Tenant), "calls"(), of Tenant;
             /// how often applications were connected or narrowed, in live mode

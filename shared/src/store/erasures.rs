@@ -294,6 +294,9 @@ impl Store {
                 if application.reapplied {
                     transaction.delete(keys::reapplied_applicant(tenant, role, id));
                 }
+                if application.screened {
+                    transaction.delete(keys::screened_applicant(tenant, role, id));
+                }
                 transaction.uncount_application(erased.erasure.id, &application, closed.contains(&role));
             }
             let version = erased.version + 1;

@@ -10,6 +10,7 @@ mod api_keys;
 mod applications;
 mod audit;
 mod audit_origin;
+mod bulk_acts;
 mod candidate_records;
 mod candidates;
 mod changes;
@@ -43,6 +44,7 @@ mod organizations;
 mod outbox;
 mod partition;
 mod passkeys;
+mod people_lists;
 mod postings;
 mod privacy;
 mod quarantine;
@@ -53,6 +55,7 @@ mod retention;
 mod rewriting;
 mod role_changes;
 mod roles;
+mod saved_views;
 mod screens;
 mod submissions;
 mod suspects;
@@ -83,10 +86,7 @@ use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
 
 pub use admission::PendingAdmission;
 pub use api_keys::ApiKey;
-pub use applications::{
-    Applicant, ApplicationFilter, Board, CandidateApplication, CandidateList, CandidatePlace, ListedBoard,
-    ScoredApplicant,
-};
+pub use applications::{Applicant, ApplicationFilter, Board, CandidateApplication, ListedBoard};
 pub use audit::{AuditNames, AuditSelection, WrittenEntry, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
@@ -114,6 +114,7 @@ pub use meter::{ConsumedUnits, DatabaseUse};
 pub use openings::{PostedUnder, Search, opening_position};
 pub use organizations::OrganizationError;
 pub use outbox::{FeedRun, Sequenced};
+pub use people_lists::{CandidateList, CandidatePlace, Order, waiting_position};
 pub use quarantine::{Correction, RestoreError};
 pub use receipts::{Pending, Receipt, ReceiptSlot};
 pub use retention::DuePerson;

@@ -155,6 +155,18 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         let (hook, delivery) = (Id::new(hook).unwrap(), Id::new(7).unwrap());
         let (store, now) = (api.store(), api.environment.clock.now());
         event_fixtures::create_delivery(store, tenant(demo, mode), hook, delivery, now).await.unwrap();
+        let grace = json!({
+            "name": "Grace",
+            "email": "grace@example.com",
+            "phone": "+4915112345679",
+            "role_id": role,
+        });
+        let grace = api.request("POST".parse().unwrap(), candidates_path).key(demo, mode).json(&grace);
+        let grace = grace.send().await.expect(201).number("/id");
+        post(&format!("{candidates_path}/{grace}/invite_screen"), json!({ "role_id": role }))
+            .await
+            .expect(201);
+        Box::pin(api.run_tasks()).await;
         let jane = json!({
             "name": "Jane",
             "email": "jane@example.com",
@@ -199,6 +211,15 @@ async fn configure(api: &TestApi, demo: usize) {
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
     let reasons = [("team", "Other"), ("candidate", "Changed their mind")];
     Box::pin(browser.post("/dashboard/settings/rejection-reasons", &reasons)).await.expect(303);
+    let list = get(api, "/api/v1/candidates").key(demo, Mode::Live).send().await;
+    let grace = list.body["data"].as_array().unwrap().iter().find(|one| one["name"] == "Grace").unwrap();
+    let roles = get(api, "/api/v1/roles").key(demo, Mode::Live).send().await;
+    let role = roles.body["data"].as_array().unwrap().iter().find(|one| one["title"] == "Analyst").unwrap();
+    let grace = format!("{}.screening", grace["id"]);
+    let tag = [("to", "tag"), ("tag", "later"), ("candidate", &*grace)];
+    Box::pin(browser.post(&format!("/dashboard/roles/{}/bulk", role["id"]), &tag)).await.expect(303);
+    let view = [("name", "Berlin"), ("query", "stage=offer")];
+    Box::pin(browser.post("/dashboard/candidates/views", &view)).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
     Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
     let countries = [("countries", "DE")];
@@ -562,7 +583,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     let expected = [
         ("live", "api_key", 1),
         ("live", "audit_entry", 12),
-        ("live", "candidate", 2),
+        ("live", "candidate", 3),
         ("live", "career_site", 1),
         ("live", "channels", 1),
         ("live", "connected_app", 1),
@@ -579,7 +600,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "x_post", 1),
         ("test", "api_key", 1),
         ("test", "audit_entry", 3),
-        ("test", "candidate", 2),
+        ("test", "candidate", 3),
         ("test", "career_site", 1),
         ("test", "job_posting", 2),
         ("test", "organization", 1),

@@ -1,0 +1,76 @@
+//! Files for spreadsheets: CSV (RFC 4180) in UTF-8 with a byte order mark, without which Excel reads another encoding.
+
+use csv::{Terminator, WriterBuilder};
+
+/// What spreadsheets take for the beginning of a formula, also in full width.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+/// The byte order mark.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// A file with these rows. No cell is a formula.
+pub fn csv<const N: usize>(rows: &[[String; N]]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(MARK.to_vec());
+    for row in rows {
+        writer.write_record(row.iter().map(|cell| guarded(cell)))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// A cell with several values: separated by `; `, or as JSON if a value has that in it.
+pub fn list<'v>(values: impl Iterator<Item = &'v str>) -> String {
+    let values: Vec<_> = values.collect();
+    if values.iter().any(|value| value.contains("; ")) {
+        return serde_json::json!(values).to_string();
+    }
+    values.join("; ")
+}
+
+/// A cell, with an apostrophe before what spreadsheets would take for a formula. Whoever reads the file takes one away from
+/// just such cells, so a cell that has apostrophes before a formula gets one more.
+fn guarded(cell: &str) -> String {
+    let first = cell.trim_start_matches('\'').chars().next();
+    let is_formula = first.is_some_and(|first| FORMULA.contains(&first) || first.is_control());
+    format!("{}{cell}", if is_formula { "'" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_a_mark_and_its_cells_are_quoted_where_they_must_be() {
+        let rows = [["a", "b"], ["x, \"y\"", "two\nlines"]].map(|row| row.map(ToOwned::to_owned));
+        let file = csv(&rows).unwrap();
+        assert_eq!(file, b"\xef\xbb\xbfa,b\r\n\"x, \"\"y\"\"\",\"two\nlines\"\r\n");
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_and_the_guard_can_be_taken_away() {
+        for (cell, guard) in [
+            ("=1+1", true),
+            ("+49 30", true),
+            ("-1", true),
+            ("@SUM(A1)", true),
+            ("＝1", true),
+            ("＠x", true),
+            ("\tx", true),
+            ("\r=1", true),
+            ("'=1", true),
+            ("''-1", true),
+            ("'tis", false),
+            ("", false),
+            ("'", false),
+            ("1-1", false),
+            ("Zoë", false),
+        ] {
+            assert_eq!(guarded(cell), format!("{}{cell}", if guard { "'" } else { "" }), "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_json_only_if_a_value_has_the_separator() {
+        assert_eq!(list([].into_iter()), "");
+        assert_eq!(list(["a", "b;c"].into_iter()), "a; b;c");
+        assert_eq!(list(["a; b", "c"].into_iter()), r#"["a; b","c"]"#);
+    }
+}
