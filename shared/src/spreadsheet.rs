@@ -1,19 +1,27 @@
 //! Files for spreadsheets: CSV (RFC 4180) in UTF-8 with a byte order mark, without which Excel reads another encoding.
 
-use csv::{Terminator, WriterBuilder};
-
 /// What spreadsheets take for the beginning of a formula, also in full width.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// The byte order mark.
 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// A file with these rows. No cell is a formula.
-pub fn csv<const N: usize>(rows: &[[String; N]]) -> Result<Vec<u8>, csv::Error> {
-    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(MARK.to_vec());
+pub fn csv<const N: usize>(rows: &[[String; N]]) -> Vec<u8> {
+    let mut file = MARK.to_vec();
     for row in rows {
-        writer.write_record(row.iter().map(|cell| guarded(cell)))?;
+        let cells: Vec<_> = row.iter().map(|cell| quoted(&guarded(cell))).collect();
+        file.extend(cells.join(",").bytes().chain(*b"\r\n"));
     }
-    writer.into_inner().map_err(|error| error.into_error().into())
+    file
+}
+
+/// A cell in quotes, if it has a character with a meaning in the file (RFC 4180, section 2).
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
 }
 
 /// A cell with several values: separated by `; `, or as JSON if a value has that in it.
@@ -40,7 +48,7 @@ mod tests {
     #[test]
     fn a_file_has_a_mark_and_its_cells_are_quoted_where_they_must_be() {
         let rows = [["a", "b"], ["x, \"y\"", "two\nlines"]].map(|row| row.map(ToOwned::to_owned));
-        let file = csv(&rows).unwrap();
+        let file = csv(&rows);
         assert_eq!(file, b"\xef\xbb\xbfa,b\r\n\"x, \"\"y\"\"\",\"two\nlines\"\r\n");
     }
 

@@ -119,7 +119,13 @@ async fn everybody_in_a_list_is_changed_in_parts_and_undone_as_one() {
     undo(&ada, role, &found[0].0).await.expect(303);
     assert_eq!(stages(&api, role).await, (130, 0));
     assert!(undos(&ada, role).await.is_empty());
-    // A place that is not one of the list.
+    // Nobody is selected by score, and a place must be one of the list.
+    let by_score = format!("{path}%26order%3Dscore");
+    let nobody = ada.get(&format!("{by_score}&to=rejected&everybody=yes")).await.expect(303);
+    assert!(nobody.header("location").ends_with("failed=nobody-selected"), "{}", nobody.header("location"));
+    let nobody = ada.submit(&by_score, &rest).await.expect(303);
+    assert!(nobody.header("location").ends_with("failed=nobody-selected"), "{}", nobody.header("location"));
+    assert_eq!(stages(&api, role).await, (130, 0));
     ada.submit(&path, &rest.set("rest", "x")).await.expect(400);
 }
 
@@ -129,13 +135,19 @@ async fn several_get_a_tag_a_note_or_an_invitation() {
     let ada = acme(&api).await;
     let (role, people) = role_with(&api, 3).await;
     let candidate = async |id: u64| api.get(&format!("/api/v1/candidates/{id}")).await.expect(200);
-    api.patch(&format!("/api/v1/candidates/{}", people[0]), json!({ "tags": ["old"] })).await.expect(200);
+    let tagged = [(people[0], json!(["a, b"])), (people[1], json!(["Spring"]))];
+    for (id, tags) in &tagged {
+        api.patch(&format!("/api/v1/candidates/{id}"), json!({ "tags": tags })).await.expect(200);
+    }
     let (path, form) = review(&ada, role, "tag", &people).await;
     ada.submit(&path, &form.and("tag", "spring")).await.expect(303);
-    assert_eq!(candidate(people[0]).await.body["tags"], json!(["old", "spring"]));
+    assert_eq!(candidate(people[0]).await.body["tags"], json!(["a, b", "spring"]));
+    assert_eq!(candidate(people[1]).await.body["tags"], json!(["Spring"]), "which was there before");
     let found = undos(&ada, role).await;
     undo(&ada, role, &found[0].0).await.expect(303);
-    assert_eq!(candidate(people[0]).await.body["tags"], json!(["old"]));
+    for (id, tags) in &tagged {
+        assert_eq!(candidate(*id).await.body["tags"], *tags);
+    }
     let (path, form) = review(&ada, role, "tag", &people).await;
     let blank = ada.submit(&path, &form.and("tag", " ")).await.expect(200);
     assert!(text_of(&blank).contains("0 of 3 candidates tagged."), "{}", text_of(&blank));

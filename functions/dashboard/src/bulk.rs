@@ -9,9 +9,9 @@ use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
     Actor, ActorKind, BulkAct, BulkKind, BulkPerson, CandidateRecord, EndedBy, RejectionReason, Role, Stage,
-    Tag, Text,
+    Tag, Tags,
 };
-use shared::store::{CommitError, MaybeErased};
+use shared::store::CommitError;
 
 use crate::candidate_list::{ListPage, chosen};
 use crate::candidates::people;
@@ -117,7 +117,7 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let role = find_role(&request).await?;
     let to = act(query.get("to"))?;
     let list = list_of(&request, role.id);
-    let is_everybody = query.get("everybody") == "yes";
+    let is_everybody = query.get("everybody") == "yes" && !list.list.is_by_score();
     let (records, has_more) = if is_everybody {
         let (people, next) = people(&request, &list, 25).await?;
         (people.into_iter().map(|(record, _)| record).collect(), next.is_some())
@@ -182,7 +182,7 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
     let role = find_role(&request).await?;
     let to = act(form.get("to"))?;
     let list = list_of(&request, role.id);
-    let is_everybody = form.get("everybody") == "yes";
+    let is_everybody = form.get("everybody") == "yes" && !list.list.is_by_score();
     let (people, next) = if is_everybody {
         let page = list.after(form.get("rest"))?;
         let (people, next) = people(&request, &page, MAX).await?;
@@ -203,18 +203,23 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
         };
         (of_role(&records, role.id).map(seen).collect::<Vec<_>>(), None)
     };
-    let (mut shown, mut changed) = (Vec::new(), Vec::new());
+    if people.is_empty() && next.is_none() {
+        return Ok(Alert::NobodySelected.redirect_to(&list.path()));
+    }
+    let (mut shown, mut changed, mut count) = (Vec::new(), Vec::new(), 0);
     for person in people {
         let refusal = match act_on(&request, role.id, &person, to).await {
-            Ok(screen) => {
-                changed.push(BulkPerson { id: person.id, from: person.stage, screen });
+            Ok(outcome) => {
+                count += 1;
+                if let Outcome::Changed(screen) = outcome {
+                    changed.push(BulkPerson { id: person.id, from: person.stage, screen });
+                }
                 None
             }
             Err(error) => Some(refusal(error)?),
         };
         shown.push(Person { refusal, ..person });
     }
-    let count = changed.len();
     let group = remember(&request, role.id, to, changed, form.get("group").parse().ok()).await?;
     let before = form.get("done").parse().unwrap_or(0_usize);
     let refused = shown.iter().any(|person| person.refusal.is_some());
@@ -301,8 +306,16 @@ async fn remember(
     Ok(Some(act.group))
 }
 
-/// Does it to one candidate. Returns the voice screen of an invitation.
-async fn act_on(request: &MemberRequest, role: Id, person: &Person, to: &str) -> Result<Option<Id>, Error> {
+/// What was done to a candidate.
+enum Outcome {
+    /// The candidate was changed; with the voice screen of an invitation.
+    Changed(Option<Id>),
+    /// The candidate had the tag already.
+    Unchanged,
+}
+
+/// Does it to one candidate.
+async fn act_on(request: &MemberRequest, role: Id, person: &Person, to: &str) -> Result<Outcome, Error> {
     let role = role.to_string();
     let form = request.page.form();
     let call =
@@ -323,29 +336,40 @@ async fn act_on(request: &MemberRequest, role: Id, person: &Person, to: &str) ->
         "invite" => {
             let invited = request.carry_out(call(&[("role_id", &role)]), screens::invite_screen).await?;
             let body: serde_json::Value = serde_json::from_str(invited.body()).unwrap_or_default();
-            return Ok(body["id"].as_u64().and_then(Id::new));
+            return Ok(Outcome::Changed(body["id"].as_u64().and_then(Id::new)));
         }
         "tag" => {
-            let tags = tags(request, person.id).await?;
-            let tag = form.get("tag").trim();
-            if tag.is_empty() {
-                return Err(Error::Validation(vec!["tag can't be blank".to_owned()]));
+            let tag = Tag::parse(form.get("tag")).ok().flatten();
+            let tag =
+                tag.ok_or_else(|| Error::Validation(vec!["tag must have 1 to 50 characters".to_owned()]))?;
+            let before = tags(request, person.id).await?;
+            let after = Tags::of(before.iter().cloned().chain([tag]));
+            if after == before {
+                return Ok(Outcome::Unchanged);
             }
-            let tags = tags.into_iter().chain([tag.to_owned()]).collect::<Vec<_>>().join(", ");
-            request.carry_out(call(&[("tags", &tags)]), candidates::update).await?;
+            set_tags(request, person.id, &after).await?;
         }
         stage => {
             request.carry_out(of_stage(&[("role_id", &role), ("stage", stage)]), moves::advance).await?;
         }
     }
-    Ok(None)
+    Ok(Outcome::Changed(None))
 }
 
 /// The tags of a candidate.
-async fn tags(request: &MemberRequest, candidate: Id) -> Result<Vec<String>, Error> {
+async fn tags(request: &MemberRequest, candidate: Id) -> Result<Tags, Error> {
     let found = request.context.store().find_candidate(request.tenant(), candidate).await?;
-    let record = found.and_then(MaybeErased::present).ok_or(Error::NotFound)?;
-    Ok(record.candidate.profile.tags.iter().map(|tag: &Tag| Text::as_str(tag).to_owned()).collect())
+    Ok(Error::unless_missing(found)?.candidate.profile.tags)
+}
+
+async fn set_tags(request: &MemberRequest, candidate: Id, tags: &Tags) -> Result<(), Error> {
+    // A tag may have a comma, so each has a field of its own.
+    let each =
+        tags.iter().enumerate().map(|(index, tag)| (format!("tags[{index}]"), tag.as_str().to_owned()));
+    let none = tags.iter().next().is_none().then(|| ("tags".to_owned(), String::new()));
+    let fields = each.chain(none).collect();
+    let call = HandlerCall { id: Some(candidate), seen: None, ..request.call(fields) };
+    request.carry_out(call, candidates::update).await.map(drop)
 }
 
 /// Undoes at most 100 changes of an act. Whoever has moved on since then stays as they are.
@@ -394,12 +418,9 @@ async fn undo_one(
             request.carry_out(call, moves::advance).await?;
         }
         BulkKind::Tagged => {
-            let tag = act.tag.as_ref().map(Text::as_str).unwrap_or_default();
-            let tags = tags(request, person.id).await?;
-            let others: Vec<_> = tags.into_iter().filter(|other| other != tag).collect();
-            request
-                .carry_out(call(person.id, None, &[("tags", &others.join(", "))]), candidates::update)
-                .await?;
+            let before = tags(request, person.id).await?;
+            let others = before.iter().filter(|other| Some(*other) != act.tag.as_ref()).cloned();
+            set_tags(request, person.id, &Tags::of(others)).await?;
         }
         BulkKind::Invited => {
             let Some(screen) = person.screen else { return Ok(()) };

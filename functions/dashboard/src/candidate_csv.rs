@@ -5,7 +5,6 @@ use std::sync::Arc;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{CandidateRecord, Day, Phone, Source, Stage, Text};
 use shared::spreadsheet;
-use shared::store::StoreError;
 
 use crate::candidate_list::ListPage;
 use crate::candidates::people;
@@ -47,10 +46,8 @@ pub(crate) async fn download(request: Arc<MemberRequest>) -> Result<Reply<Html>,
     }
     rows.truncate(ROWS + 1);
     let day = Day::of(request.context.now());
-    let file = spreadsheet::csv(&rows);
-    let file =
-        file.map_err(|error| StoreError::Internal(format!("a spreadsheet cannot be written: {error}")))?;
-    Ok(Reply::attachment(&format!("candidates-{day}.csv"), file).showing(people_read))
+    let file = Reply::attachment(&format!("candidates-{day}.csv"), spreadsheet::csv(&rows));
+    Ok(file.showing(people_read))
 }
 
 fn row(page: &ListPage, record: &CandidateRecord) -> [String; COLUMNS.len()] {

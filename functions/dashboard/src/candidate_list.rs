@@ -143,6 +143,11 @@ impl Listing {
         }
     }
 
+    /// Whether the list is in the order of scores, by which nobody is selected: an AI gave them.
+    pub(crate) const fn is_by_score(&self) -> bool {
+        matches!(self, Self::Stored(CandidateList::Scored { .. }))
+    }
+
     /// Whether the first page has the oldest.
     const fn is_ascending(&self) -> bool {
         matches!(self, Self::Stored(CandidateList::ByTime { order: Order::Oldest, .. }))
