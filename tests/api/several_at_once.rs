@@ -148,12 +148,17 @@ async fn several_get_a_tag_a_note_or_an_invitation() {
     for (id, tags) in &tagged {
         assert_eq!(candidate(*id).await.body["tags"], *tags);
     }
+    let (path, form) = review(&ada, role, "tag", &people[1..2]).await;
+    let tagged = ada.submit(&path, &form.and("tag", "spring")).await.expect(303);
+    assert!(tagged.header("location").ends_with("done=tagged-before"), "{}", tagged.header("location"));
+    assert!(undos(&ada, role).await.is_empty());
     let (path, form) = review(&ada, role, "tag", &people).await;
     let blank = ada.submit(&path, &form.and("tag", " ")).await.expect(200);
     assert!(text_of(&blank).contains("0 of 3 candidates tagged."), "{}", text_of(&blank));
 
     let (path, form) = review(&ada, role, "note", &people).await;
-    ada.submit(&path, &form.and("text", "Met at the fair")).await.expect(303);
+    let noted = ada.submit(&path, &form.and("text", "Met at the fair")).await.expect(303);
+    assert!(noted.header("location").ends_with("done=notes-added"), "{}", noted.header("location"));
     for id in &people {
         let notes = api.get(&format!("/api/v1/candidates/{id}/notes")).await.expect(200);
         assert_eq!(notes.body["data"][0]["text"], "Met at the fair");

@@ -220,11 +220,16 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
         };
         shown.push(Person { refusal, ..person });
     }
+    let notice = match to {
+        "note" => Notice::NotesAdded,
+        "tag" if changed.is_empty() && form.get("done").is_empty() => Notice::TaggedBefore,
+        _ => Notice::BulkDone,
+    };
     let group = remember(&request, role.id, to, changed, form.get("group").parse().ok()).await?;
     let before = form.get("done").parse().unwrap_or(0_usize);
     let refused = shown.iter().any(|person| person.refusal.is_some());
     if !refused && next.is_none() {
-        return Ok(Notice::BulkDone.redirect_to(&list.path()));
+        return Ok(notice.redirect_to(&list.path()));
     }
     let layout = Layout::of(&request, Section::Candidates);
     let page = BulkPage {

@@ -196,6 +196,10 @@ messages! {
         TimeZoneSaved = "time-zone-saved": "Time zone saved. All times are shown in it.",
         /// Something was done to several candidates.
         BulkDone = "bulk-done": "Done. You can undo it for a day.",
+        /// Several candidates got a note.
+        NotesAdded = "notes-added": "Note added to each of them.",
+        /// Nothing was done, because all of several candidates had the tag.
+        TaggedBefore = "tagged-before": "They had this tag already.",
         /// What was done to several candidates was undone.
         BulkUndone = "bulk-undone": "Undone.",
         /// A list of candidates was saved.
