@@ -45,7 +45,7 @@ struct BulkPage<'p> {
     group: String,
     /// The number of candidates to whom it was done, by this request and those before; `None` in a review.
     done: Option<usize>,
-    /// The number of candidates who are not on the page, because everybody in the list is meant.
+    /// Whether more candidates than those on the page are meant, because everybody in the list is.
     has_more: bool,
 }
 
