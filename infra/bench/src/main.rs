@@ -117,7 +117,8 @@ struct LocalService {
 impl LocalService {
     async fn start(binary: &Path) -> Result<Self, String> {
         let mut process = Command::new(binary)
-            .args(["--memory", "--recorded", "--port", "0"])
+            // The TLS proxy is `localhost` at a port of its own.
+            .args(["--memory", "--recorded", "--port", "0", "--host", "localhost"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
