@@ -63,6 +63,8 @@ pub(crate) enum CommandError {
     NoSuchWebhook,
     /// An export could not be written.
     Unwritten(io::Error),
+    /// A file of people could not be converted.
+    Conversion(String),
 }
 
 impl<E: Into<OrganizationError>> From<E> for CommandError {

@@ -1,12 +1,14 @@
 //! The command line: commands, arguments and help. This module parses arguments into domain values, so the commands
 //! receive only valid ones.
 
+mod conversion;
 mod operations;
 mod tenant;
 mod values;
 
 use std::fmt;
 
+pub(crate) use conversion::Conversion;
 pub(crate) use operations::{
     AppCommand, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand, WebhookCommand,
 };
@@ -83,6 +85,17 @@ Examples:
   With the local service's database (the local service prints its URL):
   rolecall-admin --endpoint http://127.0.0.1:8000 organization list";
 
+const CONVERSIONS: &str = "\
+Examples:
+  rolecall-admin convert people.xlsx --output people.ndjson --country DE
+  rolecall-admin convert people.csv --output people.ndjson --date-format dmy --encoding windows-1250
+  rolecall-admin convert people.csv --output people.ndjson --mapping columns.json
+  rolecall-admin convert greenhouse --format harvest --output people.ndjson
+  rolecall-admin convert merge.json --format merge --output people.ndjson
+
+A mapping is the one of the report (with --json), with other fields:
+  {\"header_row\": 1, \"columns\": [{\"header\": \"Telefon\", \"field\": \"phone\"}]}";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create the DynamoDB table, or adopt a restored one: create, adopt
@@ -119,6 +132,13 @@ pub(crate) enum Command {
 Example:
   SEALING_KEYS=2:NEW,1:OLD rolecall-admin reseal --preview")]
     Reseal(Resealing),
+    /// Read a file of people, such as a spreadsheet, and write the rows of an import: one JSON document for each person
+    ///
+    /// It prints what is wrong with a row, and what a program may have changed on the way. Nothing is sent anywhere. The
+    /// names of the columns are understood in plain English and as Greenhouse, Lever and Recruitee write them; a mapping
+    /// tells the others. CSV, xlsx and NDJSON are told apart by the end of the file's name.
+    #[command(after_help = CONVERSIONS)]
+    Convert(Conversion),
     /// Print an organization's audit log: who did what, from where and when, newest first
     ///
     /// With --json, each line is a JSON document. Times are in UTC. The live log also has the sign-ins and the changes to

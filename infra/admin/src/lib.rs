@@ -9,6 +9,7 @@ mod apps;
 mod audit;
 mod channels;
 mod cli;
+mod conversion;
 mod exports;
 mod keys;
 mod maintenance;
@@ -107,6 +108,7 @@ pub async fn run(
             "The organization has no such webhook endpoint in this mode; list all with `rolecall-admin webhook list`."
                 .to_owned()
         }
+        CommandError::Conversion(sentence) => format!("{sentence}."),
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
     let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
@@ -195,6 +197,10 @@ async fn execute(
         }
         Command::Audit(log) => {
             return audit::print(admin, &log, json, out).await.map(|()| String::new());
+        }
+        Command::Convert(arguments) => {
+            let report = conversion::convert(&arguments, admin.now).map_err(CommandError::Conversion)?;
+            render(json, &report)
         }
         Command::Usage(UsageCommand::Fleet { top }) => render(json, &usage::fleet(admin, top).await?),
         Command::Usage(UsageCommand::Show { tenant, days }) => {

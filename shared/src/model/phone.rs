@@ -27,7 +27,7 @@ pub struct Phone(String);
 pub type TypedPhone = Text<100>;
 
 /// Why a text is not a telephone number. The message follows the name of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PhoneError {
     /// The text is too long.
     #[error("must be at most {} characters", Phone::MAX_TYPED)]
@@ -56,6 +56,17 @@ pub enum PhoneError {
     /// No number of the country is as long, but shorter and longer ones exist.
     #[error("has more or fewer digits than a number of its country")]
     Length,
+    /// It has no country code, and more than one country has such a number.
+    #[error("may be {national} or {international}: a program has taken its plus or its zeros away")]
+    Ambiguous {
+        /// The number, read as one of the country.
+        national: String,
+        /// The number, read with a country code.
+        international: String,
+    },
+    /// No country has a number of these digits.
+    #[error("must be a phone number with its country code, such as +14155552671; these digits are none")]
+    NoReading,
     /// A spreadsheet has written it with an exponent.
     #[error(
         "is incomplete: a spreadsheet has cut this number's digits; format the column as text and export it again"
@@ -323,7 +334,7 @@ impl Digits {
 }
 
 /// Parses digits, with a plus or as a number of the region.
-fn parse(digits: &str, region: Option<Region>) -> Result<PhoneNumber, PhoneError> {
+pub(super) fn parse(digits: &str, region: Option<Region>) -> Result<PhoneNumber, PhoneError> {
     PhoneNumber::parse(digits, region).map_err(|error| match error {
         ParseError::InvalidCountryCode => PhoneError::CountryCode,
         ParseError::TooLongNsn => PhoneError::Long,
@@ -335,7 +346,7 @@ fn parse(digits: &str, region: Option<Region>) -> Result<PhoneNumber, PhoneError
 
 /// The number if its country has numbers of this form, else without a prefix of calls within the country that the library
 /// has left in it.
-fn valid(number: PhoneNumber) -> Option<PhoneNumber> {
+pub(super) fn valid(number: PhoneNumber) -> Option<PhoneNumber> {
     if number.is_valid() {
         return Some(number);
     }
@@ -364,7 +375,7 @@ fn possible(number: PhoneNumber) -> Result<PhoneNumber, PhoneError> {
 }
 
 /// The number in a form that is read as the same form again: the library may take another prefix away.
-fn settled(number: &PhoneNumber) -> Result<Phone, PhoneError> {
+pub(super) fn settled(number: &PhoneNumber) -> Result<Phone, PhoneError> {
     let mut settled = e164(number);
     while let Ok(again) = parse(&settled, None) {
         let again = e164(&valid(again.clone()).unwrap_or(again));
@@ -380,7 +391,7 @@ fn settled(number: &PhoneNumber) -> Result<Phone, PhoneError> {
     }
 }
 
-fn e164(number: &PhoneNumber) -> String {
+pub(super) fn e164(number: &PhoneNumber) -> String {
     number.format_as(PhoneNumberFormat::E164).into_owned()
 }
 

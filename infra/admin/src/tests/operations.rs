@@ -401,3 +401,96 @@ fn the_commands_of_the_runbook_are_valid() {
     }
     assert!(parsed >= 40, "{parsed}");
 }
+
+/// What the command reads is tested where it is read. Here: what it writes, and that no file is lost.
+#[tokio::test]
+async fn a_file_of_people_is_converted() {
+    let admin = TestAdmin::of(&TestApi::new().await);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let people =
+        "Full name;E-mail;Telefon;Shoe size\nAnna Weber;anna@x.example;15112345678;39\nBen;nobody;;\n\n";
+    std::fs::write(path("people.csv"), people).unwrap();
+    let mapping = json!({ "columns": [{ "header": "Telefon", "field": "phone" }] });
+    std::fs::write(path("columns.json"), mapping.to_string()).unwrap();
+    let command = format!(
+        "convert {} --output {} --country DE --mapping {}",
+        path("people.csv"),
+        path("people.ndjson"),
+        path("columns.json")
+    );
+    let printed = admin.output(&command).await;
+    let expected = "\
+ROW  LINE  VERDICT  MESSAGES
+1    2     warning  phone has no plus: 15112345678 was read as +4915112345678
+2    3     invalid  email must be an e-mail address, such as jane@example.com
+
+Columns that were left out: \"Shoe size\"
+1 rows written (1 with warnings), 1 invalid, 0 skipped
+";
+    assert_eq!(printed, expected);
+    let written = std::fs::read_to_string(path("people.ndjson")).unwrap();
+    let row = json!({ "name": "Anna Weber", "email": "anna@x.example", "phone": "+4915112345678" });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), row);
+    // A ZIP of resumes finds its people, and what it lacks is said.
+    std::fs::copy(project("shared/import_files/files/resumes-bsdtar.zip"), path("resumes.zip")).unwrap();
+    let list = "Name;E-mail;Resume\nAiko;aiko@x.example;sato.pdf\nMaya;maya.fernandez@mail.example;CV.pdf\n";
+    std::fs::write(path("list.csv"), list).unwrap();
+    let command_with_files = format!(
+        "convert {} --output {} --files {}",
+        path("list.csv"),
+        path("list.ndjson"),
+        path("resumes.zip")
+    );
+    let printed = admin.output(&command_with_files).await;
+    assert!(
+        printed.contains("2    3     warning  files names CV.pdf, which the ZIP file does not have\n"),
+        "{printed}"
+    );
+    assert!(printed.contains("\n2 of 9 files have a row\nFiles without a row: "), "{printed}");
+    // The rows are a file that can be read, too.
+    let again =
+        admin.json(&format!("convert {} --output {}", path("people.ndjson"), path("again.ndjson"))).await;
+    assert_eq!(again["written"], 1);
+    assert_eq!(std::fs::read_to_string(path("again.ndjson")).unwrap(), written);
+    assert!(admin.error(&command).await.contains("exists"));
+    assert_eq!(std::fs::read_to_string(path("people.ndjson")).unwrap(), written);
+    let unknown = admin.error(&format!("convert {} --output {}", path("nobody"), path("x"))).await;
+    assert!(unknown.starts_with("Say with --format what "), "{unknown}");
+    assert!(unknown.contains("csv, xlsx, ndjson, harvest, merge"), "{unknown}");
+    let missing = admin.error(&format!("convert {} --output {}", path("nobody.csv"), path("x"))).await;
+    assert!(missing.contains("nobody.csv"), "{missing}");
+}
+
+#[tokio::test]
+async fn people_of_another_system_are_converted() {
+    let admin = TestAdmin::of(&TestApi::new().await);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(path("greenhouse")).unwrap();
+    let candidates = json!([{ "id": 1, "first_name": "Anna", "last_name": "Weber" }, { "id": 2 }]);
+    std::fs::write(path("greenhouse/candidates.json"), candidates.to_string()).unwrap();
+    let applications = json!([{ "id": 3, "candidate_id": 1, "job_id": 7, "stage_name": "Offer" }]);
+    std::fs::write(path("greenhouse/applications.json"), applications.to_string()).unwrap();
+    std::fs::write(path("greenhouse/jobs.json"), json!([{ "id": 7, "name": "Driver" }]).to_string()).unwrap();
+    let command =
+        |format: &str| format!("convert {} --output {}{format}", path("greenhouse"), path("people.ndjson"));
+    let printed = admin.output(&command(" --format harvest")).await;
+    let expected = "\
+ROW  LINE  VERDICT  MESSAGES
+2    1     invalid  name can't be blank
+
+Lists that are missing: `notes`, `attachments`, `users`, `sources`, `rejection_reasons`, `application_stages`, `job_interview_stages`.
+1 rows written (0 with warnings), 1 invalid, 0 skipped
+";
+    assert_eq!(printed, expected);
+    let written = std::fs::read_to_string(path("people.ndjson")).unwrap();
+    let application =
+        json!({ "external_id": "3", "role": { "title": "Driver" }, "stage": "offer", "status": "active" });
+    let row = json!({ "external_id": "1", "name": "Anna Weber", "applications": [application] });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), row);
+    assert!(admin.error(&command("")).await.starts_with("Say with --format what "));
+    std::fs::write(path("merge.json"), json!({ "results": candidates }).to_string()).unwrap();
+    let merge = format!("convert {} --format merge --output {}", path("merge.json"), path("merge.ndjson"));
+    assert_eq!(admin.json(&merge).await["written"], 1);
+}

@@ -1,0 +1,403 @@
+//! What the columns of a spreadsheet mean.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+use shared::string_enum;
+
+use crate::Refusal;
+use crate::record::{Record, Spreadsheet};
+
+/// The number of rows among which the header is looked for.
+const FIRST_ROWS: usize = 20;
+/// The number of known names that make a row a header.
+const MIN_KNOWN: usize = 2;
+/// Byte order marks, also one that was read in a wrong encoding.
+const MARKS: [&str; 2] = ["\u{FEFF}", "ï»¿"];
+
+string_enum! {
+    /// What a column has.
+    #[derive(PartialOrd, Ord)]
+    pub enum Field {
+        /// The identifier in another system.
+        ExternalId = "external_id",
+        /// The whole name.
+        Name = "name",
+        /// The first name; with it and the last name, a column of whole names means nothing.
+        FirstName = "first_name",
+        /// The last name.
+        LastName = "last_name",
+        /// The e-mail address.
+        Email = "email",
+        /// The phone number.
+        Phone = "phone",
+        /// Where the person came from.
+        Source = "source",
+        /// Tags.
+        Tags = "tags",
+        /// Since when the other system has the person.
+        CreatedAt = "created_at",
+        /// A link to the resume, or the names of files.
+        Resume = "resume",
+        /// A link to the resume.
+        ResumeUrl = "resume_url",
+        /// Names of files.
+        Files = "files",
+        /// A note, or notes as JSON.
+        Notes = "notes",
+        /// Consents as JSON.
+        Consents = "consents",
+        /// The title of the role of an application.
+        Role = "role",
+        /// The identifier of the role.
+        RoleId = "role_id",
+        /// The identifier of the role in another system.
+        RoleExternalId = "role_external_id",
+        /// The identifier of the application in another system.
+        ApplicationExternalId = "application_external_id",
+        /// When the person applied.
+        AppliedAt = "applied_at",
+        /// The stage.
+        Stage = "stage",
+        /// The status of the application.
+        Status = "status",
+        /// Why the application was rejected.
+        RejectionReason = "rejection_reason",
+        /// When the application was rejected.
+        RejectedAt = "rejected_at",
+        /// Answers as JSON.
+        Answers = "answers",
+        /// The moves as JSON.
+        StageChanges = "stage_changes",
+    }
+}
+
+/// The names that columns have in plain English and in the files of Greenhouse, Lever, Recruitee and `PeopleForce`. The names of
+/// the fields are known, too. They are compared folded.
+const NAMES: &[(Field, &[&str])] = &[
+    (Field::ExternalId, &["candidate id", "applicant id", "external id", "person id"]),
+    (Field::Name, &["full name", "candidate", "candidate name", "applicant", "applicant name"]),
+    (Field::FirstName, &["given name", "forename", "candidate first name"]),
+    (Field::LastName, &["surname", "family name", "candidate last name"]),
+    (Field::Email, &["e-mail", "email address", "e-mail address", "mail", "candidate email"]),
+    (
+        Field::Phone,
+        &["phone number", "telephone", "telephone number", "mobile", "mobile phone", "mobile number"],
+    ),
+    (Field::Source, &["candidate source"]),
+    (Field::Tags, &["label", "candidate tags"]),
+    (
+        Field::CreatedAt,
+        &[
+            "created",
+            "created on",
+            "date created",
+            "added",
+            "added on",
+            "added at",
+            "date added",
+            "candidate created at",
+        ],
+    ),
+    (Field::Resume, &["cv", "resume filename", "resume file", "resume name"]),
+    (Field::ResumeUrl, &["resume link", "cv link", "cv url"]),
+    (Field::Files, &["file", "file name", "attachment"]),
+    (Field::Notes, &["note", "comment"]),
+    (Field::Role, &["job", "job title", "job name", "role title", "position", "vacancy", "requisition"]),
+    (Field::RoleExternalId, &["job id", "requisition id", "position id"]),
+    (Field::ApplicationExternalId, &["application id"]),
+    (Field::AppliedAt, &["applied", "applied on", "date applied", "application date", "applied date"]),
+    (Field::Stage, &["current stage", "milestone", "pipeline stage"]),
+    (Field::Status, &["application status"]),
+    (Field::RejectionReason, &["reject reason", "archive reason", "reason for rejection"]),
+    (Field::RejectedAt, &["rejected on", "date rejected", "rejection date", "archive date"]),
+];
+
+impl Field {
+    /// The field that a column with this name has.
+    fn of_name(name: &str) -> Option<Self> {
+        // csvkit writes each item of a list of JSON into a column of its own.
+        let name = match name.rsplit_once('/') {
+            Some((list, number))
+                if list == Self::Tags.as_str() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                list
+            }
+            _ => name,
+        };
+        let name = folded(name);
+        let is_own = |field: &&Self| folded(field.as_str()) == name;
+        let known = || NAMES.iter().find(|(_, names)| names.iter().any(|known| folded(known) == name));
+        Self::ALL.iter().find(is_own).copied().or_else(|| known().map(|(field, _)| *field))
+    }
+
+    /// Whether several columns may have it.
+    const fn may_repeat(self) -> bool {
+        matches!(self, Self::Tags | Self::Notes | Self::Files)
+    }
+}
+
+/// A name without case, spaces, punctuation and the `s` of a plural.
+fn folded(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '-' | '_' | '.' | ':' | '*' | '"' | '\''))
+        .flat_map(char::to_lowercase)
+        .collect();
+    match plain.strip_suffix('s') {
+        Some(singular) if plain.len() > 3 && !plain.ends_with("ss") && !plain.ends_with("us") => {
+            singular.to_owned()
+        }
+        _ => plain,
+    }
+}
+
+/// A column of a file, and what it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// The name in the header.
+    pub header: String,
+    /// What it has; `None` if it is left out.
+    pub field: Option<Field>,
+}
+
+/// What the columns of a file mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// The line or row of the file that has the names of the columns; without one, it is looked for.
+    #[serde(default)]
+    pub header_row: Option<u64>,
+    /// The columns. Those that are not among them are understood by their names.
+    pub columns: Vec<Column>,
+}
+
+/// The header of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    /// Its line.
+    pub(crate) line: u64,
+    /// The columns up to the last one with a name.
+    pub(crate) columns: Vec<Column>,
+}
+
+impl Header {
+    /// The number of columns whose meaning is known.
+    pub(crate) fn known(&self) -> usize {
+        self.columns.iter().filter(|column| column.field.is_some()).count()
+    }
+
+    /// Whether a record repeats the header.
+    pub(crate) fn is_repeated_by(&self, record: &Record) -> bool {
+        let names = self.columns.iter().map(|column| column.header.as_str());
+        record.width() == self.columns.len() && names.eq(name_cells(record))
+    }
+
+    /// The header as it can be sent with another file.
+    pub(crate) fn mapping(&self) -> Mapping {
+        Mapping { header_row: Some(self.line), columns: self.columns.clone() }
+    }
+}
+
+/// The cells of a header, without marks.
+fn name_cells(record: &Record) -> impl Iterator<Item = &str> {
+    let without_marks = |text| MARKS.iter().fold(text, |text: &str, mark| text.trim_start_matches(mark));
+    record.cells.iter().take(record.width()).map(move |cell| without_marks(&cell.text).trim_matches('"'))
+}
+
+/// Finds the header among the first rows of a file, as it is read now: the row that the mapping names, else the first with two
+/// known names.
+pub(crate) fn find_in(
+    file: &mut impl Spreadsheet,
+    mapping: Option<&Mapping>,
+) -> Result<Option<Header>, Refusal> {
+    let wanted = mapping.and_then(|mapping| mapping.header_row);
+    let (mut seen, mut found) = (0, None);
+    let mut look = |record: Record| {
+        seen += 1;
+        let header = match wanted {
+            Some(line) if record.line < line => return ControlFlow::Continue(()),
+            Some(line) if record.line > line => return ControlFlow::Break(()),
+            _ => Header::of(&record, mapping),
+        };
+        let is_header = |header: &Header| wanted.is_some() || header.known() >= MIN_KNOWN;
+        match header {
+            Ok(header) if is_header(&header) => found = Some(Ok(header)),
+            Err(problem) if wanted.is_some() || problem.is_of_header => found = Some(Err(problem.text)),
+            // Another row may have the names.
+            Ok(_) | Err(_) => {}
+        }
+        let is_over = found.is_some() || (wanted.is_none() && seen >= FIRST_ROWS);
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    file.each_record(&mut look)?;
+    found.transpose().map_err(Refusal::Mapping)
+}
+
+/// Why the columns of a row can't be understood.
+struct Problem {
+    text: String,
+    /// Whether the row is the header all the same.
+    is_of_header: bool,
+}
+
+impl Header {
+    fn of(record: &Record, mapping: Option<&Mapping>) -> Result<Self, Problem> {
+        let names: Vec<_> = name_cells(record).map(ToOwned::to_owned).collect();
+        let mut columns: Vec<Option<Option<Field>>> = vec![None; names.len()];
+        let given = mapping.map(|mapping| mapping.columns.as_slice()).unwrap_or_default();
+        let is_complete = given.len() == names.len();
+        for (number, Column { header, field }) in given.iter().enumerate() {
+            let is_named = |(_, name): &(usize, &String)| folded(name) == folded(header);
+            let mut places = names.iter().enumerate().filter(is_named).map(|(place, _)| place);
+            let place = match (places.next(), places.next()) {
+                // A complete list has the columns in their order, so it tells apart two of one name.
+                // It may have other letters in another encoding.
+                (None, _)
+                    if is_complete
+                        && names.get(number).is_some_and(|name| Field::of_name(name).is_none()) =>
+                {
+                    number
+                }
+                _ if is_complete && names.get(number).is_some_and(|name| folded(name) == folded(header)) => {
+                    number
+                }
+                (Some(place), None) => place,
+                (Some(_), Some(_)) => {
+                    let text = format!(
+                        "Two columns are called \"{header}\". Send all columns of the file, in their order, in `mapping`"
+                    );
+                    return Err(Problem { text, is_of_header: true });
+                }
+                (None, _) => {
+                    let text = format!("The file has no column that is called \"{header}\"");
+                    return Err(Problem { text, is_of_header: false });
+                }
+            };
+            if let Some(column) = columns.get_mut(place) {
+                *column = Some(*field);
+            }
+        }
+        let is_given = |field: Field| given.iter().any(|column| column.field == Some(field));
+        let guessed =
+            |name: &str| Field::of_name(name).filter(|field| field.may_repeat() || !is_given(*field));
+        let columns = names.into_iter().zip(columns).map(|(name, given)| {
+            let field = given.unwrap_or_else(|| guessed(&name));
+            Column { header: name, field }
+        });
+        let header = Self { line: record.line, columns: columns.collect() };
+        header.check_repeated()?;
+        Ok(header)
+    }
+
+    /// Fails if two columns have what a person has once.
+    fn check_repeated(&self) -> Result<(), Problem> {
+        for (place, column) in self.columns.iter().enumerate() {
+            let Some(field) = column.field.filter(|field| !field.may_repeat()) else { continue };
+            let before = self.columns.iter().take(place).find(|before| before.field == Some(field));
+            if let Some(before) = before {
+                let text = format!(
+                    "The columns \"{}\" and \"{}\" both have `{}`. Say with `mapping` which one counts",
+                    before.header,
+                    column.header,
+                    field.as_str()
+                );
+                return Err(Problem { text, is_of_header: self.known() >= MIN_KNOWN });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Cell;
+
+    fn record(cells: &[&str]) -> Record {
+        Record { line: 1, cells: cells.iter().map(|cell| Cell::text(cell)).collect() }
+    }
+
+    fn fields(cells: &[&str], mapping: Option<&Mapping>) -> Result<Vec<Option<Field>>, String> {
+        let header = Header::of(&record(cells), mapping).map_err(|problem| problem.text)?;
+        Ok(header.columns.iter().map(|column| column.field).collect())
+    }
+
+    fn column(header: &str, field: Option<Field>) -> Column {
+        Column { header: header.to_owned(), field }
+    }
+
+    #[test]
+    fn names_are_known_in_any_spelling() {
+        for (name, field) in [
+            ("Candidate ID", Some(Field::ExternalId)),
+            ("E-mail", Some(Field::Email)),
+            ("EMAILS", Some(Field::Email)),
+            ("Full-Name", Some(Field::Name)),
+            ("full_name", Some(Field::Name)),
+            ("Sources", Some(Field::Source)),
+            ("Date-Added", Some(Field::CreatedAt)),
+            ("Jobs", Some(Field::Role)),
+            ("Resume Filename", Some(Field::Resume)),
+            ("tags/0", Some(Field::Tags)),
+            ("Milestone", Some(Field::Stage)),
+            ("Title", None),
+            ("Company", None),
+            ("Years", None),
+            ("id", None),
+            ("", None),
+        ] {
+            assert_eq!(Field::of_name(name), field, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_name_leads_to_one_field() {
+        for (field, names) in NAMES {
+            for name in *names {
+                assert_eq!(Field::of_name(name), Some(*field), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn marks_before_the_first_name_are_no_part_of_it() {
+        for first in ["\u{FEFF}Name", "ï»¿Name", "ï»¿ï»¿Name"] {
+            assert_eq!(
+                fields(&[first, "Email"], None),
+                Ok(vec![Some(Field::Name), Some(Field::Email)]),
+                "{first}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mapping_names_columns_and_the_others_are_understood() {
+        let mapping = |columns| Mapping { header_row: None, columns };
+        let phone = mapping(vec![column("telefon", Some(Field::Phone))]);
+        let expected = vec![Some(Field::Name), Some(Field::Phone), None];
+        assert_eq!(fields(&["Name", "Telefon", "Nr."], Some(&phone)), Ok(expected));
+        // A field of the mapping is not looked for elsewhere.
+        let other = mapping(vec![column("Private mail", Some(Field::Email))]);
+        assert_eq!(fields(&["Email", "Private mail"], Some(&other)), Ok(vec![None, Some(Field::Email)]));
+        assert!(fields(&["Name"], Some(&phone)).unwrap_err().contains("no column"));
+        // Of two columns with one name, only a complete list can name one.
+        let two = mapping(vec![column("Date", Some(Field::CreatedAt))]);
+        assert!(fields(&["Name", "Date", "Date"], Some(&two)).unwrap_err().contains("Two columns"));
+        let complete = vec![
+            column("Name", Some(Field::Name)),
+            column("Date", None),
+            column("Date", Some(Field::CreatedAt)),
+        ];
+        let expected = Ok(vec![Some(Field::Name), None, Some(Field::CreatedAt)]);
+        assert_eq!(fields(&["Name", "Date", "Date"], Some(&mapping(complete))), expected);
+    }
+
+    #[test]
+    fn two_columns_of_one_field_must_be_decided() {
+        assert!(
+            fields(&["Name", "Email", "E-mail address"], None).unwrap_err().contains("both have `email`")
+        );
+        let expected = vec![Some(Field::Name), Some(Field::Notes), Some(Field::Notes)];
+        assert_eq!(fields(&["Name", "Notes", "Comment"], None), Ok(expected));
+    }
+}

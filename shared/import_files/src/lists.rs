@@ -1,0 +1,73 @@
+//! Lists in one cell: as people type them, and as JSON, Python and `DuckDB` write them.
+
+/// The items of a list: of an array, or separated by semicolons, or else by commas.
+pub(crate) fn items(text: &str) -> Vec<String> {
+    let text = text.trim();
+    if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Ok(items) = serde_json::from_str::<Vec<String>>(text) {
+            return present(items.iter().map(String::as_str));
+        }
+        if let Some(items) = quoted_items(inner) {
+            return present(items.iter().map(String::as_str));
+        }
+    }
+    let separator = if text.contains(';') { ';' } else { ',' };
+    present(text.split(separator))
+}
+
+fn present<'t>(items: impl Iterator<Item = &'t str>) -> Vec<String> {
+    items.map(str::trim).filter(|item| !item.is_empty()).map(ToOwned::to_owned).collect()
+}
+
+/// The items between the brackets of Python or `DuckDB`: separated by commas, in single or double quotes where they must be.
+/// `None` if a quote is not closed.
+fn quoted_items(inner: &str) -> Option<Vec<String>> {
+    let (mut items, mut item, mut characters) = (Vec::new(), String::new(), inner.chars().peekable());
+    while let Some(c) = characters.next() {
+        match c {
+            ',' => items.push(std::mem::take(&mut item)),
+            '\'' | '"' if item.trim().is_empty() => {
+                item.clear();
+                loop {
+                    match characters.next()? {
+                        '\\' => item.push(characters.next()?),
+                        // DuckDB writes a quote within quotes twice.
+                        end if end == c && characters.peek() == Some(&c) => item.extend(characters.next()),
+                        end if end == c => break,
+                        other => item.push(other),
+                    }
+                }
+            }
+            c => item.push(c),
+        }
+    }
+    items.push(item);
+    Some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_in_every_form() {
+        for (text, expected) in [
+            ("java; 4/5", vec!["java", "4/5"]),
+            ("go, docker", vec!["go", "docker"]),
+            ("a; b, c", vec!["a", "b, c"]),
+            ("java", vec!["java"]),
+            (" ; ", vec![]),
+            (r#"["java", "a; b"]"#, vec!["java", "a; b"]),
+            ("['java', '4/5', 'go, docker']", vec!["java", "4/5", "go, docker"]),
+            (r#"["it's", 'x']"#, vec!["it's", "x"]),
+            (r"['it\'s', 'x']", vec!["it's", "x"]),
+            ("[java, 4/5, 'go, docker']", vec!["java", "4/5", "go, docker"]),
+            ("['it''s']", vec!["it's"]),
+            ("[]", vec![]),
+            ("['open]", vec!["['open]"]),
+            ("[draft] x", vec!["[draft] x"]),
+        ] {
+            assert_eq!(items(text), expected, "{text}");
+        }
+    }
+}

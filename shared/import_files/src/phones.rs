@@ -1,0 +1,28 @@
+//! Phone numbers, which may have lost a plus or zeros.
+
+use shared::model::{Phone, PhoneError};
+
+use crate::Settings;
+use crate::table::is_digits;
+
+/// Reads a number, with a warning if it had to be completed. Fails with the end of a sentence that begins with the name of a
+/// field.
+pub(crate) fn read(text: &str, settings: &Settings) -> Result<(Phone, Option<String>), String> {
+    let whole = text.strip_suffix(".0").unwrap_or(text);
+    // A zero before them shows that they are as they were typed.
+    if !is_digits(whole) || whole.starts_with('0') {
+        return Phone::read(text, settings.country)
+            .map(|phone| (phone, None))
+            .map_err(|problem| problem.to_string());
+    }
+    match Phone::of_digits(whole, settings.country, settings.plain_phones) {
+        Ok(phone) => {
+            let warning = format!("phone has no plus: {whole} was read as {}", phone.as_str());
+            Ok((phone, Some(warning)))
+        }
+        Err(problem @ PhoneError::Ambiguous { .. }) => {
+            Err(format!("{problem}; send plain_phones to say which"))
+        }
+        Err(problem) => Err(problem.to_string()),
+    }
+}
