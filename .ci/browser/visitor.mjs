@@ -49,7 +49,7 @@ const CAREERS_HEADERS = {
     `^${POLICY.join("; ")}$`
       .replace("style-src 'self'", "style-src 'self'( 'sha256-[\\w+/]{43}=')?")
       .replace("img-src 'self'", "img-src 'self'( data:| https://\\S+)?")
-      .replace("( \\S+)?; ", "( \\S+)?; (script-src 'self'; )?"),
+      .replace("( \\S+)?; ", "( \\S+ \\S+)?; (script-src 'self'; )?"),
   ),
   "cache-control": /^(no-store|public, max-age=30)$/,
   "set-cookie": /^$/,

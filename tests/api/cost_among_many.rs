@@ -107,7 +107,7 @@ const MOST: &[(&str, Cost)] = &[
     ("GET organization", [2.0, 2.0, 2.0, 1.0, 0.0]),
     ("100 events", [3.0, 4.0, 5.0, 1.0, 0.0]),
     ("POST candidate", [2.0, 2.0, 0.0, 16.0, 8.0]),
-    ("POST candidate, role, phone, source, 2 tags", [2.0, 3.0, 2.0, 34.0, 10.0]),
+    ("POST candidate, role, phone, source, 2 tags", [2.0, 3.0, 2.0, 34.0, 13.0]),
     ("PATCH phone", [2.0, 3.0, 1.0, 16.0, 11.0]),
     ("POST note", [2.0, 3.0, 1.0, 9.0, 3.0]),
     ("advance", [2.0, 3.0, 1.0, 25.0, 4.0]),
@@ -115,11 +115,12 @@ const MOST: &[(&str, Cost)] = &[
     ("quick post", [2.0, 3.0, 1.0, 29.0, 4.0]),
     ("career list", [2.0, 2.0, 2.0, 0.0, 0.0]),
     ("job page", [2.0, 3.0, 6.0, 0.0, 0.0]),
-    ("apply", [4.0, 10.0, 8.0, 39.0, 10.0]),
+    ("apply", [4.0, 10.0, 8.0, 39.0, 11.0]),
     ("MCP search", [2.0, 4.0, 1.0, 4.0, 0.0]),
     ("overview", [3.0, 8.0, 34.5, 0.0, 0.0]),
     ("board", [3.0, 10.0, 28.0, 3.0, 0.0]),
     ("person", [6.0, 9.0, 13.5, 3.0, 0.0]),
+    ("25 people of a role with a source", [4.0, 8.0, 26.0, 3.0, 0.0]),
     ("close role", [2.0, 3.0, 4.0, 39.0, 4.0]),
     ("reopen role", [2.0, 3.0, 4.0, 33.0, 3.0]),
     ("GET candidate with 60 applications", [1.0, 3.0, 8.0, 1.0, 0.0]),
@@ -236,6 +237,8 @@ async fn requests_among_many_people_cost_at_most_this() {
     row(&api, "overview", browser.get("/dashboard")).await;
     row(&api, "board", browser.get(&format!("/dashboard/roles/{role}"))).await;
     row(&api, "person", browser.get(&format!("/dashboard/candidates/{first}"))).await;
+    let sourced = format!("/dashboard/candidates?role_id={role}&label=source&word=API");
+    row(&api, "25 people of a role with a source", browser.get(&sourced)).await;
     row(&api, "close role", api.delete(&format!("/api/v1/roles/{role}"))).await;
     row(&api, "reopen role", post(&format!("/api/v1/roles/{role}/reopen"), json!({}))).await;
     api.write_open_roles(1..=60).await;

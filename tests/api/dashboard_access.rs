@@ -248,7 +248,7 @@ impl DashboardFixtures {
             "/dashboard/roles/{id}/status" => vec![("action", "pause")],
             "/dashboard/roles/{id}/posting" => vec![("title", "Public title")],
             "/dashboard/roles/{id}/move" => vec![("move", &self.board_move)],
-            "/dashboard/roles/{id}/bulk/undo" => vec![("group", "17")],
+            "/dashboard/roles/{id}/bulk/undo" | "/dashboard/roles/{id}/bulk/stop" => vec![("group", "17")],
             "/dashboard/roles/{id}/bulk" => vec![("to", "interview"), ("candidate", &self.chosen)],
             "/dashboard/postings/{id}/status" => vec![("action", "unpublish")],
             "/dashboard/postings/{id}/x" => vec![("style", "casual")],

@@ -5,7 +5,7 @@ use shared::auth::Kind;
 use shared::id::Id;
 use shared::model::{Grant, MemberRole, Mode, Scope, Scopes};
 use shared::store::Transaction;
-use tests::browser::{Browser, input, plain};
+use tests::browser::{Browser, Form, input, plain};
 use tests::dashboard::{actions, add_member, connect_app, escaped, owner, shown_once};
 use tests::{ACME, Response, TestApi, new_credential, read_credential, tenant};
 
@@ -564,4 +564,50 @@ async fn a_valid_grant_is_listed_after_any_number_of_inactive_grants() {
     let page = browser.get(APPS).await.expect(200);
     let found: Vec<_> = actions(&page).into_iter().filter(|action| action.ends_with("/revoke")).collect();
     assert_eq!(found, [format!("{APPS}/{}/revoke", good.id)]);
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_again_creates_no_second_key_and_shows_none() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let site = |page: &Response| Form::of(page, PATH).and("name", "Site").and("scope", "roles:read");
+    let keys = async || browser.get(PATH).await.expect(200).text.matches("<th scope=\"row\">").count();
+    let page = browser.get(PATH).await.expect(200);
+    let before = keys().await;
+    for mode in ["live", "test"] {
+        let form = site(&page).and("mode", mode);
+        let created = browser.submit(PATH, &form).await.expect(200);
+        let key = shown_once(&created).unwrap();
+        for _ in 0..2 {
+            let again = browser.submit(PATH, &form).await.expect(303);
+            assert_eq!(again.header("location"), format!("{PATH}?failed=key-shown-once"));
+            let list = browser.follow(&again).await.expect(200);
+            assert_eq!(shown_once(&list), None);
+            assert!(!list.text.contains(&key));
+            assert!(list.text.contains("No second key was created"), "{}", list.text);
+        }
+        let id = read_credential(&key).id();
+        assert!(api.store().find_api_key(tenant(ACME, mode.parse().unwrap()), id).await.unwrap().is_some());
+    }
+    assert_eq!(keys().await, before + 1, "the other one is for test data");
+    // The same form with another name, as after a step back, is another form, and so is the form of another page.
+    let other = browser.submit(PATH, &site(&page).set("name", "Shop")).await.expect(200);
+    assert!(shown_once(&other).is_some());
+    let page = browser.get(PATH).await.expect(200);
+    assert!(shown_once(&browser.submit(PATH, &site(&page)).await.expect(200)).is_some());
+    assert_eq!(keys().await, before + 3);
+}
+
+#[tokio::test]
+async fn two_forms_at_the_same_time_create_one_key() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let page = browser.get(PATH).await.expect(200);
+    let form = Form::of(&page, PATH).and("name", "Site").and("scope", "roles:read");
+    let (one, other) = tokio::join!(browser.submit(PATH, &form), browser.submit(PATH, &form));
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 303]);
+    let listed = browser.get(PATH).await.expect(200);
+    assert_eq!(listed.text.matches("<th scope=\"row\">Site</th>").count(), 1);
 }

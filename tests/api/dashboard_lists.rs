@@ -49,7 +49,7 @@ async fn rate(api: &TestApi, candidate: u64, role: u64, score: Option<u8>) {
 async fn scored(api: &TestApi, role: u64, stage: Stage, least: u8) -> Vec<(u64, String)> {
     let list = CandidateList::Scored { role: Id::new(role).unwrap(), stage, least };
     let page = Paging { limit: 1_000, before: None };
-    let read = api.store().list_candidate_places(tenant(ACME, Mode::Live), list, &page).await.unwrap();
+    let read = api.store().list_candidate_places(tenant(ACME, Mode::Live), &list, &page).await.unwrap();
     read.items.into_iter().map(|place| (place.id.get(), place.position[..3].to_owned())).collect()
 }
 

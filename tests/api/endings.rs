@@ -12,6 +12,7 @@ use tests::oauth::OAuthApp;
 use tests::passkeys::Device;
 use tests::{ACME, BASE_URL, TestApi, read_credential, tenant};
 
+use crate::bulk_tasks::begin_note;
 use crate::dashboard_retention::{owner_browser, set};
 use crate::voice_screens::Client;
 
@@ -175,7 +176,8 @@ async fn tokens_that_a_suspended_organizations_application_gets_give_no_access()
     }
 }
 
-const TASKS: [TaskKind; 9] = [
+const TASKS: [TaskKind; 10] = [
+    TaskKind::BulkAct,
     TaskKind::Call,
     TaskKind::Role,
     TaskKind::Cancellation,
@@ -190,8 +192,8 @@ const TASKS: [TaskKind; 9] = [
 /// Whether a task does its work while the organization is suspended. The others have no effect.
 const fn works_during_suspension(kind: TaskKind) -> bool {
     match kind {
-        // Nobody is called, and nobody is erased before an owner can look at the rule again.
-        TaskKind::Call | TaskKind::Retention => false,
+        // Nobody is called, acts on several candidates stop, and nobody is erased before an owner can look at the rule again.
+        TaskKind::Call | TaskKind::Retention | TaskKind::BulkAct => false,
         // A person's right, a date, and the end of a key or a ticket do not depend on the organization.
         TaskKind::Role
         | TaskKind::Cancellation
@@ -238,7 +240,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
         (candidate, role, screen)
     };
     let due = client.invited().await;
-    let (_, renamed, later) = scheduled(true).await;
+    let (noted, renamed, later) = scheduled(true).await;
     let (rejected, _, obsolete) = scheduled(true).await;
     let (erased, _, _) = scheduled(false).await;
     api.patch(&format!("/api/v1/roles/{renamed}"), json!({ "title": "Baker" })).await.expect(200);
@@ -248,9 +250,20 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     let ending = client.post("quick_post", ending).await.expect(201).number("/job_posting/id");
     let files = format!("candidates/{}/files", due.candidate);
     client.post(&files, json!({ "name": "cv.pdf", "size": 5 })).await.expect(201);
+    begin_note(&api, renamed, noted).await;
     suspend(&api, true).await;
-    let expected =
-        ["call", "cancellation", "closing", "erasure", "files", "key_end", "retention", "role", "suspension"];
+    let expected = [
+        "bulk_act",
+        "call",
+        "cancellation",
+        "closing",
+        "erasure",
+        "files",
+        "key_end",
+        "retention",
+        "role",
+        "suspension",
+    ];
     assert_eq!(stored_tasks(&api).await, expected, "tasks of every kind wait");
     for time in ["2026-12-25T09:31:00.000Z", "2026-12-26T09:31:00.000Z"] {
         api.clock.set(time);
@@ -260,6 +273,11 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     let status = async |screen: u64| client.screen(screen).await["status"].clone();
     for kind in TASKS {
         let worked = match kind {
+            TaskKind::BulkAct => {
+                let notes = client.get(&format!("candidates/{noted}/notes")).await.expect(200);
+                notes.body["data"] != json!([])
+            }
+
             TaskKind::Call => status(due.screen).await != "cancelled",
             TaskKind::Role => {
                 let list = client.get(&format!("applications?role_id={renamed}")).await.expect(200);

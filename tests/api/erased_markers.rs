@@ -88,7 +88,14 @@ const TEXTS: &[(&str, Texts)] = &[
     ("scored_applicant", IDS),
     ("reapplied_applicant", IDS),
     ("screened_applicant", IDS),
-    ("bulk_act", Never("identifiers, stages and the member's name")),
+    ("labelled", Never("the key has a hash of the label, and the item identifiers")),
+    (
+        "bulk_act",
+        Never(
+            "identifiers, stages, the member's name, and while it is carried out what is the same for everybody",
+        ),
+    ),
+    ("bulk_part", Never("identifiers, stages, and reasons that name nobody")),
     ("email", HASHED),
     ("word", Held),
     ("former_words", Never("the feed has deleted it")),

@@ -12,11 +12,11 @@ use crate::dashboard_pages::text_of;
 
 const PATH: &str = "/dashboard/candidates";
 
-async fn acme(api: &TestApi) -> Browser<'_> {
+pub(crate) async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
 
-async fn post_job(api: &TestApi, title: &str) -> u64 {
+pub(crate) async fn post_job(api: &TestApi, title: &str) -> u64 {
     let posted = json!({ "role": { "title": title } });
     api.post("/api/v1/quick_post", posted).await.expect(201).number("/role/id")
 }
@@ -36,18 +36,18 @@ async fn step(api: &TestApi, id: u64, action: &str, body: serde_json::Value) {
 }
 
 /// The names on a page, in order.
-fn names(page: &Response) -> Vec<String> {
+pub(crate) fn names(page: &Response) -> Vec<String> {
     let rows = page.text.split("<th scope=\"row\">").skip(1);
     rows.map(|row| plain(row.split("<bdi>").nth(1).unwrap().split("</bdi>").next().unwrap())).collect()
 }
 
-fn next(page: &Response) -> Option<String> {
+pub(crate) fn next(page: &Response) -> Option<String> {
     let rest = page.text.split("rel=\"next\" href=\"").nth(1)?;
     Some(plain(rest.split('"').next().unwrap()))
 }
 
 /// The names on all pages of a list.
-async fn all(browser: &Browser<'_>, path: &str) -> Vec<String> {
+pub(crate) async fn all(browser: &Browser<'_>, path: &str) -> Vec<String> {
     let (mut found, mut page) = (Vec::new(), Some(path.to_owned()));
     while let Some(path) = page {
         let shown = browser.get(&path).await.expect(200);

@@ -560,7 +560,7 @@ impl Run<'_> {
         for role in &self.roles {
             for stage in Stage::ALL {
                 let list = CandidateList::Scored { role: Id::new(role.id).unwrap(), stage, least: 0 };
-                let read = store.list_candidate_places(tenant, list, &page).await.unwrap();
+                let read = store.list_candidate_places(tenant, &list, &page).await.unwrap();
                 let entries = read.items.into_iter();
                 listed.extend(entries.map(|place| (role.id, stage.as_str(), place.position, place.id.get())));
             }

@@ -186,6 +186,23 @@ async fn a_rejection_keeps_the_reason_and_the_name_that_it_had() {
     assert_eq!(listed.body["data"][0]["rejection"], application["rejection"]);
 }
 
+/// An application keeps nothing of a rejection that was undone, in lists either.
+#[tokio::test]
+async fn lists_show_the_last_rejection_alone() {
+    let api = TestApi::new().await;
+    let role = open_role(&api).await;
+    let id = applicant(&api, "ann", role).await;
+    step(&api, id, "withdraw", json!({ "reason_id": 9 })).await.expect(200);
+    step(&api, id, "unreject", json!({})).await.expect(200);
+    step(&api, id, "reject", json!({})).await.expect(200);
+    let own = details(&api, id).await["applications"][0]["rejection"].clone();
+    assert_eq!((&own["by"], &own["reason_id"]), (&json!("team"), &Value::Null));
+    for list in ["applications".to_owned(), format!("applications?role_id={role}")] {
+        let listed = api.get(&format!("/api/v1/{list}")).await.expect(200);
+        assert_eq!(listed.body["data"][0]["rejection"], own, "{list}");
+    }
+}
+
 #[tokio::test]
 async fn a_withdrawal_is_a_rejection_by_the_candidate() {
     let api = TestApi::new().await;

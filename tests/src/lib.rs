@@ -743,13 +743,14 @@ impl RequestBuilder<'_> {
     }
 }
 
-/// Whether a request may read the search index, which follows the changes of people by moments.
+/// Whether a request may read the search index or a list by label, which follow the changes of people by moments.
 fn is_search(target: &str, body: &[u8]) -> bool {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (tools, body) =
         (["search_candidates", "get_candidate", "prompts/get"], String::from_utf8_lossy(body));
     path == "/mcp" && tools.iter().any(|tool| body.contains(tool))
-        || path.contains("/candidates") && ["q=", "search="].iter().any(|name| query.contains(name))
+        || path.contains("/candidates")
+            && ["q=", "search=", "label=", "label%3D"].iter().any(|name| query.contains(name))
 }
 
 /// A response.

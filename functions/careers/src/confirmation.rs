@@ -16,6 +16,7 @@ use crate::pages::{ConfirmationPage, FileForm, FileQuestion};
 use crate::question_fields::field_name;
 use crate::resume_error::{ResumeError, UNSAVED};
 use crate::resumes;
+use crate::site;
 use crate::upload_ticket::{TicketKind, UploadTicket};
 
 /// The sentence for the answer to a question that was deleted, or that another kind of answer is expected to now.
@@ -118,8 +119,8 @@ pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Erro
 struct Forms {
     resume: Option<FileForm>,
     answers: Vec<(Id, FileForm)>,
-    /// The origin that all of them are sent to.
-    origin: Option<String>,
+    /// The origins that all of them are sent to and come back to.
+    origins: Option<String>,
 }
 
 impl Forms {
@@ -138,7 +139,9 @@ impl Forms {
             let (key, redirect) =
                 (ticket.upload_key(job, question), job.site.url(&format!("{path}{marked}")));
             let form = bucket.upload_form(&key, &redirect, context.now()).await?;
-            forms.origin = Some(form.origin);
+            // The bucket redirects to the site's own address, which is another origin if the page was opened by another name.
+            let back = site::origin(&redirect).map(|back| format!(" {back}")).unwrap_or_default();
+            forms.origins = Some(format!("{}{back}", form.origin));
             let form = FileForm { action: form.action, fields: form.fields };
             match question {
                 Some(id) => forms.answers.push((id, form)),
@@ -156,7 +159,7 @@ fn page(
     forms: Forms,
     problems: &Problems,
 ) -> Result<Reply<Html>, Error> {
-    let Forms { resume: upload, answers: mut uploads, origin } = forms;
+    let Forms { resume: upload, answers: mut uploads, origins } = forms;
     let questions = asked.iter().map(|question| {
         let (id, content) = (question.id, &question.content);
         let upload = uploads.iter().position(|(answered, _)| *answered == id);
@@ -182,5 +185,5 @@ fn page(
         problem: problems.resume.clone(),
         contact: job.settings.contact_email.as_ref(),
     };
-    job.site.page(&page, &Sources { form: origin.as_deref(), ..Sources::default() })
+    job.site.page(&page, &Sources { form: origins.as_deref(), ..Sources::default() })
 }

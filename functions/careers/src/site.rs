@@ -178,7 +178,7 @@ fn theme(accent: Accent) -> String {
 
 /// Returns a URL's origin for the content security policy; `None` if the host contains characters that could break out
 /// of the policy.
-fn origin(url: &str) -> Option<String> {
+pub(crate) fn origin(url: &str) -> Option<String> {
     let origin = Url::parse(url).ok()?.origin().ascii_serialization();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
     origin.bytes().all(is_plain).then_some(origin)

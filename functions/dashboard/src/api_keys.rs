@@ -20,7 +20,7 @@ use crate::dates::{self, Time, date};
 use crate::form::{collect, problem, required};
 use crate::holdings::{EndingEndpoint, is_kept};
 use crate::layout::{Layout, SCRIPT, Section};
-use crate::messages::Notice;
+use crate::messages::{Alert, Notice};
 
 pub(crate) const PATH: &str = "/dashboard/settings/integrations/api-keys";
 /// The number of keys per read. The page lists the keys of the first read, and older keys that are not revoked.
@@ -251,7 +251,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     page(&request, &Listed::find(&request).await?, None, &FormValues::initial(&request), Vec::new())
 }
 
-/// Creates a key and shows it once.
+/// Creates a key and shows it once. A form that is sent again creates nothing, and leads to the list.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let values = FormValues::submitted(&request);
     let mut problems = Vec::new();
@@ -293,8 +293,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     transaction.insert_notice(request.member().id, &request.context.notice(event))?;
     // Nobody makes a key while losing the role that it needs.
     transaction.require_member(request.member());
+    request.commit_only_once(&mut transaction)?;
     match request.context.store().insert_api_key(transaction, &key).await {
         Ok(()) => {}
+        Err(OrganizationError::Repeated) => return Ok(Alert::KeyShownOnce.redirect_to(PATH)),
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {
             let problems = vec![problem("name", "The key was not created:", &error.to_string())];

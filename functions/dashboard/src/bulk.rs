@@ -1,26 +1,39 @@
-//! What members do to several candidates of a role at once: those who are selected, or everybody in a list. Each one is
-//! changed by a transaction of its own, at most 100 by one request. What was done can be undone for a day.
+//! What members do to several candidates of a role at once: those who are selected, or everybody in a list. At most 100 are
+//! changed by the request itself, each by a transaction of its own; a task works on more, and a page shows its progress. What
+//! was done can be undone for a day, as one.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
-use shared::handlers::{candidates, moves, notes, screens};
-use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
+use jiff::SignedDuration;
+use shared::clock::later;
+use shared::handlers::bulk_acts;
+use shared::handlers::moves::Rejection;
+use shared::handlers::notes::NewNote;
+use shared::http::{ApiRequest, Error, Html, MemberRequest, Reply, read_form};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, BulkAct, BulkKind, BulkPerson, CandidateRecord, EndedBy, RejectionReason, Role, Stage,
-    Tag, Tags,
+    BulkAct, BulkKind, BulkPerson, BulkResult, BulkState, BulkStop, BulkWords, CandidateRecord, EndedBy,
+    RejectionReason, Role, Stage, Tag,
 };
-use shared::store::CommitError;
+use shared::store::Paging;
 
-use crate::candidate_list::{ListPage, chosen};
+use crate::bulk_progress::{act_path, progress};
+use crate::candidate_list::{ListPage, Listing, chosen};
 use crate::candidates::people;
-use crate::form_page::{Refusal, fields_of};
+use crate::form_page::{fields_of, sentence};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 
-/// The maximum number of candidates of one request.
-const MAX: u32 = 100;
+/// The maximum number of candidates who are selected one by one.
+const MAX: usize = 100;
+/// The number of places that are read at a time.
+const PLACES: u32 = 1_000;
+/// The maximum number of people whom a page names.
+const NAMED: usize = 100;
+/// After this time, a task goes on with what a request has not finished.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Template)]
 #[template(path = "bulk.html")]
@@ -34,37 +47,20 @@ struct BulkPage<'p> {
     list: String,
     /// The key of the form, which a repetition keeps.
     key: String,
-    /// What was typed and chosen.
-    fields: Fields,
     /// The reasons that can be chosen, with their identifiers.
     reasons: Vec<RejectionReason>,
     people: Vec<Person>,
-    /// For everybody in the list: where the next 100 begin; empty at the beginning.
-    rest: Option<String>,
-    /// The act that the next part belongs to.
-    group: String,
-    /// The number of candidates to whom it was done, by this request and those before; `None` in a review.
-    done: Option<usize>,
+    /// Whether everybody in the list is meant.
+    is_everybody: bool,
     /// Whether more candidates than those on the page are meant, because everybody in the list is.
     has_more: bool,
 }
 
-/// What a form has besides the candidates.
-#[derive(Default)]
-struct Fields {
-    reason: String,
-    reason_id: String,
-    tag: String,
-    text: String,
-}
-
-/// A candidate in a review or a result.
+/// A candidate in a review.
 struct Person {
     id: Id,
     name: String,
     stage: Stage,
-    /// Why nothing was done; `None` before the act and after a successful one.
-    refusal: Option<String>,
 }
 
 impl Person {
@@ -73,7 +69,6 @@ impl Person {
             id: record.candidate.id,
             name: record.candidate.profile.name.as_str().to_owned(),
             stage: chosen(record, Some(role)).map_or(record.candidate.stage, |application| application.stage),
-            refusal: None,
         }
     }
 
@@ -84,10 +79,6 @@ impl Person {
 }
 
 impl BulkPage<'_> {
-    fn refused(&self) -> usize {
-        self.people.iter().filter(|person| person.refusal.is_some()).count()
-    }
-
     /// The button.
     fn verb(&self) -> String {
         match self.to {
@@ -98,16 +89,58 @@ impl BulkPage<'_> {
             stage => format!("Move to {stage}:"),
         }
     }
+}
 
-    /// What was done, after the number.
-    fn past(&self) -> &'static str {
-        match self.to {
-            "rejected" => "rejected",
-            "tag" => "tagged",
-            "note" => "given the note",
-            "invite" => "invited",
-            _ => "moved",
+#[derive(Template)]
+#[template(path = "bulk_act.html")]
+struct ActPage<'p> {
+    layout: Layout<'p>,
+    role: u64,
+    title: &'p str,
+    act: &'p BulkAct,
+    /// The path of the list.
+    list: String,
+    /// The path of the page.
+    path: String,
+    /// The people for whom nothing was done, or undone, and why. At most 100.
+    left_out: Vec<LeftOut>,
+    /// The number of such people.
+    left_out_count: u64,
+    /// The fields of the form that tries again.
+    again: Vec<(String, String)>,
+}
+
+/// A candidate for whom nothing was done.
+struct LeftOut {
+    id: Id,
+    /// The name; `None` if the candidate was erased.
+    name: Option<String>,
+    why: String,
+}
+
+impl ActPage<'_> {
+    fn progress(&self) -> String {
+        progress(self.act)
+    }
+
+    fn heading(&self) -> String {
+        match self.act.kind {
+            BulkKind::Rejected => "Reject candidates".to_owned(),
+            BulkKind::Tagged => "Tag candidates".to_owned(),
+            BulkKind::Noted => "Add a note to candidates".to_owned(),
+            BulkKind::Invited => "Invite candidates to a voice screen".to_owned(),
+            BulkKind::Moved => {
+                format!("Move candidates to {}", self.act.to.map(Stage::as_str).unwrap_or_default())
+            }
         }
+    }
+
+    fn is_good(&self) -> bool {
+        self.act.is_working() || self.left_out_count == 0 && self.act.state != BulkState::Stopped
+    }
+
+    fn is_running(&self) -> bool {
+        self.act.state == BulkState::Running
     }
 }
 
@@ -115,6 +148,11 @@ impl BulkPage<'_> {
 pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let query = request.context.query();
     let role = find_role(&request).await?;
+    if let Some(id) = query.non_empty("act") {
+        let act = find_act(&request, role.id, id.parse().map_err(|_| Error::NotFound)?).await?;
+        let page = act_page(&request, &role, &act, Vec::new()).await?;
+        return Ok(Reply::page(&page)?.showing(page.left_out.len()));
+    }
     let to = act(query.get("to"))?;
     let list = list_of(&request, role.id);
     let is_everybody = query.get("everybody") == "yes" && !list.list.is_by_score();
@@ -122,7 +160,7 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         let (people, next) = people(&request, &list, 25).await?;
         (people.into_iter().map(|(record, _)| record).collect(), next.is_some())
     } else {
-        let ids: Vec<Id> = query.all("id").filter_map(|id| id.parse().ok()).take(MAX as usize).collect();
+        let ids: Vec<Id> = query.all("id").filter_map(|id| id.parse().ok()).take(MAX).collect();
         (in_order(&request, &ids).await?, false)
     };
     let people: Vec<_> = of_role(&records, role.id).collect();
@@ -138,12 +176,9 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         title: role.content.title.as_str(),
         to,
         list: list.path(),
-        fields: Fields::default(),
         reasons: reasons(&request, to).await?,
         people,
-        rest: is_everybody.then(String::new),
-        group: String::new(),
-        done: None,
+        is_everybody,
         has_more,
     };
     Ok(Reply::page(&page)?.showing(shown))
@@ -176,274 +211,289 @@ async fn reasons(request: &MemberRequest, to: &str) -> Result<Vec<RejectionReaso
     Ok(reasons.active(EndedBy::Team).cloned().collect())
 }
 
-/// Does it to the candidates, one after another. The same form again finishes the rest.
+/// Does it to the candidates: at once, or as a task if there are more than 100. The same form again has no other effect, but
+/// tries again for those who were left out.
 pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let form = request.page.form();
+    let (form, store, tenant) = (request.page.form(), request.context.store(), request.tenant());
     let role = find_role(&request).await?;
     let to = act(form.get("to"))?;
     let list = list_of(&request, role.id);
     let is_everybody = form.get("everybody") == "yes" && !list.list.is_by_score();
-    let (people, next) = if is_everybody {
-        let page = list.after(form.get("rest"))?;
-        let (people, next) = people(&request, &page, MAX).await?;
-        let records: Vec<_> = people.into_iter().map(|(record, _)| record).collect();
-        (of_role(&records, role.id).collect(), next)
+    let mut new = new_act(&request, &role, to).map_err(in_words)?;
+    let mut meant = if is_everybody {
+        new.from = list.list.stage();
+        match everybody(&request, &list).await? {
+            Some(ids) => ids.into_iter().map(|id| BulkPerson::waiting(id, None)).collect(),
+            None => return Ok(Alert::ListTooLong.redirect_to(&list.path())),
+        }
     } else {
         let chosen = form.all("candidate").filter_map(|value| {
             let (id, stage) = value.split_once('.')?;
-            Some((id.parse::<Id>().ok()?, stage.parse::<Stage>().ok()?))
+            Some(BulkPerson::waiting(id.parse().ok()?, Some(stage.parse().ok()?)))
         });
-        let chosen: Vec<_> = chosen.take(MAX as usize).collect();
-        let ids: Vec<_> = chosen.iter().map(|(id, _)| *id).collect();
-        let records = in_order(&request, &ids).await?;
-        let seen = |person: Person| {
-            let stage =
-                chosen.iter().find(|(id, _)| *id == person.id).map_or(person.stage, |(_, stage)| *stage);
-            Person { stage, ..person }
-        };
-        (of_role(&records, role.id).map(seen).collect::<Vec<_>>(), None)
+        let mut seen = HashSet::new();
+        chosen.filter(|person| seen.insert(person.id)).take(MAX).collect::<Vec<_>>()
     };
-    if people.is_empty() && next.is_none() {
-        return Ok(Alert::NobodySelected.redirect_to(&list.path()));
+    if meant.len() as u64 <= BulkAct::AT_ONCE {
+        let found = store.find_listed(tenant, meant.iter().map(|person| person.id)).await?;
+        meant.retain(|person| {
+            found.get(&person.id).is_some_and(|record| record.application(role.id).is_some())
+        });
+        meant = bulk_acts::look_at(&new, &meant, &found);
+        new.is_prepared = true;
+        new.task_due = Some(later(request.context.now(), PATIENCE));
     }
-    let (mut shown, mut changed, mut count) = (Vec::new(), Vec::new(), 0);
-    for person in people {
-        let refusal = match act_on(&request, role.id, &person, to).await {
-            Ok(outcome) => {
-                count += 1;
-                if let Outcome::Changed(screen) = outcome {
-                    changed.push(BulkPerson { id: person.id, from: person.stage, screen });
-                }
-                None
-            }
-            Err(error) => Some(refusal(error)?),
-        };
-        shown.push(Person { refusal, ..person });
+    new.total = meant.len() as u64;
+    let (new_id, words) = (new.id, new.words.clone());
+    let begin = |api: ApiRequest<()>| bulk_acts::begin(api, new, meant);
+    // If the same form was sent before, nobody may be left in the list.
+    let begun = match request.carry_out(request.call(request.fields()), begin).await {
+        Err(Error::NotFound) => return Ok(Alert::NobodySelected.redirect_to(&list.path())),
+        begun => begun?,
+    };
+    let begun: serde_json::Value = serde_json::from_str(begun.body()).unwrap_or_default();
+    let id = begun["id"].as_u64().and_then(Id::new).ok_or(Error::NotFound)?;
+    let mut act = store.find_bulk_act(tenant, role.id, id).await?.ok_or(Error::NotFound)?;
+    if act.id != new_id {
+        act = try_again(&request, act, words.unwrap_or_default()).await?;
     }
-    let notice = match to {
-        "note" => Notice::NotesAdded,
-        "tag" if changed.is_empty() && form.get("done").is_empty() => Notice::TaggedBefore,
+    if act.total > BulkAct::AT_ONCE || matches!(act.state, BulkState::Undoing | BulkState::Undone) {
+        return Ok(Reply::see_other(&act_path(&list, &act)));
+    }
+    let act = finish(&request, act).await?;
+    if act.refused > 0 {
+        let again = form.iter().filter(|(name, _)| *name != "csrf");
+        let again = again.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        return Reply::page(&act_page(&request, &role, &act, again).await?);
+    }
+    let notice = match act.kind {
+        BulkKind::Noted => Notice::NotesAdded,
+        BulkKind::Tagged if act.changed == 0 => Notice::TaggedBefore,
         _ => Notice::BulkDone,
     };
-    let group = remember(&request, role.id, to, changed, form.get("group").parse().ok()).await?;
-    let before = form.get("done").parse().unwrap_or(0_usize);
-    let refused = shown.iter().any(|person| person.refusal.is_some());
-    if !refused && next.is_none() {
-        return Ok(notice.redirect_to(&list.path()));
-    }
-    let layout = Layout::of(&request, Section::Candidates);
-    let page = BulkPage {
-        role: role.id.get(),
-        title: role.content.title.as_str(),
-        to,
-        list: list.path(),
-        // The next part is a form of its own.
-        key: if next.is_some() { layout.key.clone() } else { form.get("key").to_owned() },
-        layout,
-        fields: Fields {
-            reason: form.get("reason").to_owned(),
-            reason_id: form.get("reason_id").to_owned(),
-            tag: form.get("tag").to_owned(),
-            text: form.get("text").to_owned(),
-        },
-        reasons: Vec::new(),
-        people: shown,
-        has_more: next.is_some(),
-        rest: next,
-        group: group.map(|group| group.to_string()).unwrap_or_default(),
-        done: Some(before + count),
-    };
-    Reply::page(&page)
+    Ok(notice.redirect_to(&list.path()))
 }
 
-/// Remembers what was done, so that it can be undone. Returns the act that it is a part of.
-async fn remember(
-    request: &MemberRequest,
-    role: Id,
-    to: &str,
-    people: Vec<BulkPerson>,
-    group: Option<Id>,
-) -> Result<Option<Id>, Error> {
-    let (member, form) = (request.member(), request.page.form());
-    let kind = match to {
-        "note" => return Ok(group),
-        "tag" => BulkKind::Tagged,
-        "invite" => BulkKind::Invited,
-        "rejected" => BulkKind::Rejected,
-        _ => BulkKind::Moved,
-    };
-    if people.is_empty() {
-        return Ok(group);
+/// Works on a small act until it has ended.
+async fn finish(request: &MemberRequest, mut act: BulkAct) -> Result<BulkAct, Error> {
+    let caller = request.on_behalf();
+    while act.is_working() {
+        act = bulk_acts::work_on(&caller, &act).await?;
     }
-    let (store, now) = (request.context.store(), request.context.now());
+    Ok(act)
+}
+
+/// The act with those who were left out as if their turn had not come.
+async fn try_again(request: &MemberRequest, act: BulkAct, words: BulkWords) -> Result<BulkAct, Error> {
+    let (store, tenant) = (request.context.store(), request.tenant());
+    if act.parts != 1 || act.state != BulkState::Done {
+        return Ok(act);
+    }
+    let part = store.find_bulk_part(tenant, &act, 0).await?;
+    let Some((after, waiting)) = act.again(words, &part) else { return Ok(act) };
+    let after = BulkAct { task_due: Some(later(request.context.now(), PATIENCE)), ..after };
     let mut transaction = request.transaction();
-    let key = form.non_empty("key").map(ToOwned::to_owned);
-    // The same form again may have changed more people.
-    let acts = store.list_bulk_acts(request.tenant(), role, now).await?;
-    if let Some(before) =
-        acts.into_iter().find(|act| act.form_key.is_some() && act.form_key == key && !act.is_undone)
-    {
-        let mut after = BulkAct { version: before.version + 1, ..before.clone() };
-        after
-            .people
-            .extend(people.iter().filter(|person| before.people.iter().all(|one| one.id != person.id)));
-        transaction.replace_bulk_act(role, &before, &after)?;
-        store.commit(transaction).await?;
-        return Ok(Some(before.group));
-    }
-    let id = request.context.ids().next();
-    let name = member.name.as_str().to_owned();
-    let act = BulkAct {
-        id,
-        form_key: key,
-        group: group.unwrap_or(id),
-        kind,
-        to: to.parse().ok(),
-        tag: Tag::parse(form.get("tag")).ok().flatten().filter(|_| kind == BulkKind::Tagged),
-        actor: Actor { kind: ActorKind::Member, id: Some(member.id), name },
-        at: now,
-        people,
-        is_undone: false,
-        version: 1,
-    };
-    transaction.insert_bulk_act(role, &act)?;
+    transaction.replace_bulk_part(act.role_id, &part, &waiting)?;
+    transaction.replace_bulk_act(&act, &after)?;
     store.commit(transaction).await?;
-    Ok(Some(act.group))
+    Ok(after)
 }
 
-/// What was done to a candidate.
-enum Outcome {
-    /// The candidate was changed; with the voice screen of an invitation.
-    Changed(Option<Id>),
-    /// The candidate had the tag already.
-    Unchanged,
+/// What is wrong with what was typed, as a sentence for the page of the error.
+fn in_words(error: Error) -> Error {
+    match error {
+        Error::Validation(messages) => {
+            Error::BadRequest(messages.iter().map(|message| sentence(message)).collect::<Vec<_>>().join(" "))
+        }
+        error => error,
+    }
 }
 
-/// Does it to one candidate.
-async fn act_on(request: &MemberRequest, role: Id, person: &Person, to: &str) -> Result<Outcome, Error> {
-    let role = role.to_string();
+/// The act that the form describes, without its people. Fails if what was typed is invalid.
+fn new_act(request: &MemberRequest, role: &Role, to: &str) -> Result<BulkAct, Error> {
     let form = request.page.form();
-    let call =
-        |fields: &[(&str, &str)]| HandlerCall { id: Some(person.id), ..request.call(fields_of(fields)) };
-    let of_stage = |fields: &[(&str, &str)]| HandlerCall {
-        seen: Some(person.stage.as_str().to_owned()),
-        ..call(fields)
-    };
-    match to {
-        "rejected" => {
-            let fields =
-                [("role_id", &*role), ("reason_id", form.get("reason_id")), ("reason", form.get("reason"))];
-            request.carry_out(of_stage(&fields), moves::reject).await?;
-        }
+    let typed = |name: &str| form.non_empty(name).map(ToOwned::to_owned);
+    let (mut words, mut tag) = (BulkWords::default(), None);
+    let kind = match to {
         "note" => {
-            request.carry_out(call(&[("text", form.get("text"))]), notes::create_note).await?;
-        }
-        "invite" => {
-            let invited = request.carry_out(call(&[("role_id", &role)]), screens::invite_screen).await?;
-            let body: serde_json::Value = serde_json::from_str(invited.body()).unwrap_or_default();
-            return Ok(Outcome::Changed(body["id"].as_u64().and_then(Id::new)));
+            read_form::<NewNote>(&fields_of(&[("text", form.get("text"))]))?;
+            words.text = typed("text");
+            BulkKind::Noted
         }
         "tag" => {
-            let tag = Tag::parse(form.get("tag")).ok().flatten();
-            let tag =
-                tag.ok_or_else(|| Error::Validation(vec!["tag must have 1 to 50 characters".to_owned()]))?;
-            let before = tags(request, person.id).await?;
-            let after = Tags::of(before.iter().cloned().chain([tag]));
-            if after == before {
-                return Ok(Outcome::Unchanged);
+            tag = Tag::parse(form.get("tag")).ok().flatten();
+            if tag.is_none() {
+                return Err(Error::Validation(vec!["tag must have 1 to 50 characters".to_owned()]));
             }
-            set_tags(request, person.id, &after).await?;
+            BulkKind::Tagged
         }
-        stage => {
-            request.carry_out(of_stage(&[("role_id", &role), ("stage", stage)]), moves::advance).await?;
+        "invite" => BulkKind::Invited,
+        "rejected" => {
+            let reasons = [("reason_id", form.get("reason_id")), ("reason", form.get("reason"))];
+            read_form::<Rejection>(&fields_of(&reasons))?;
+            (words.reason_id, words.reason) = (typed("reason_id"), typed("reason"));
+            BulkKind::Rejected
         }
-    }
-    Ok(Outcome::Changed(None))
-}
-
-/// The tags of a candidate.
-async fn tags(request: &MemberRequest, candidate: Id) -> Result<Tags, Error> {
-    let found = request.context.store().find_candidate(request.tenant(), candidate).await?;
-    Ok(Error::unless_missing(found)?.candidate.profile.tags)
-}
-
-async fn set_tags(request: &MemberRequest, candidate: Id, tags: &Tags) -> Result<(), Error> {
-    // A tag may have a comma, so each has a field of its own.
-    let each =
-        tags.iter().enumerate().map(|(index, tag)| (format!("tags[{index}]"), tag.as_str().to_owned()));
-    let none = tags.iter().next().is_none().then(|| ("tags".to_owned(), String::new()));
-    let fields = each.chain(none).collect();
-    let call = HandlerCall { id: Some(candidate), seen: None, ..request.call(fields) };
-    request.carry_out(call, candidates::update).await.map(drop)
-}
-
-/// Undoes at most 100 changes of an act. Whoever has moved on since then stays as they are.
-pub(crate) async fn undo(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let (store, tenant, now) = (request.context.store(), request.tenant(), request.context.now());
-    let role = find_role(&request).await?;
-    let path = list_of(&request, role.id).path();
-    let group: Id = request.page.form().get("group").parse().map_err(|_| Error::NotFound)?;
-    let acts = store.list_bulk_acts(tenant, role.id, now).await?;
-    let part = acts.into_iter().find(|act| act.group == group && !act.is_undone);
-    let Some(part) = part else { return Ok(Alert::NothingToUndo.redirect_to(&path)) };
-    let mut left = 0;
-    for person in &part.people {
-        if let Err(error) = undo_one(&request, role.id, &part, person).await {
-            refusal(error)?;
-            left += 1;
-        }
-    }
-    let mut transaction = request.transaction();
-    let undone = BulkAct { is_undone: true, version: part.version + 1, ..part.clone() };
-    transaction.replace_bulk_act(role.id, &part, &undone)?;
-    store.commit(transaction).await?;
-    Ok(if left == 0 { Notice::BulkUndone.redirect_to(&path) } else { Alert::PartlyUndone.redirect_to(&path) })
-}
-
-async fn undo_one(
-    request: &MemberRequest,
-    role: Id,
-    act: &BulkAct,
-    person: &BulkPerson,
-) -> Result<(), Error> {
-    let role = role.to_string();
-    let call = |id: Id, seen: Option<&str>, fields: &[(&str, &str)]| HandlerCall {
-        id: Some(id),
-        seen: seen.map(ToOwned::to_owned),
-        ..request.call(fields_of(fields))
+        _ => BulkKind::Moved,
     };
-    let seen = act.to.map(Stage::as_str);
-    match act.kind {
-        BulkKind::Rejected => {
-            let call = call(person.id, seen, &[("role_id", &role)]);
-            request.carry_out(call, moves::unreject).await?;
-        }
-        BulkKind::Moved => {
-            let call = call(person.id, seen, &[("role_id", &role), ("stage", person.from.as_str())]);
-            request.carry_out(call, moves::advance).await?;
-        }
-        BulkKind::Tagged => {
-            let before = tags(request, person.id).await?;
-            let others = before.iter().filter(|other| Some(*other) != act.tag.as_ref()).cloned();
-            set_tags(request, person.id, &Tags::of(others)).await?;
-        }
-        BulkKind::Invited => {
-            let Some(screen) = person.screen else { return Ok(()) };
-            request.carry_out(call(screen, None, &[]), screens::cancel).await?;
-        }
-    }
-    Ok(())
+    let now = request.context.now();
+    Ok(BulkAct {
+        id: request.context.ids().next(),
+        role_id: role.id,
+        kind,
+        to: to.parse().ok(),
+        from: None,
+        tag,
+        words: (words != BulkWords::default()).then_some(words),
+        base_url: request.context.base_url().to_owned(),
+        actor: request.actor(),
+        at: now,
+        total: 0,
+        parts: 1,
+        position: 0,
+        is_prepared: false,
+        changed: 0,
+        unchanged: 0,
+        refused: 0,
+        undone: 0,
+        kept: 0,
+        state: BulkState::Running,
+        stop: None,
+        undone_by: None,
+        ended_at: None,
+        task_due: Some(now),
+        version: 1,
+    })
 }
 
-/// Why nothing was done to a candidate.
-fn refusal(error: Error) -> Result<String, Error> {
-    Ok(match error {
-        Error::PreconditionFailed => "Somebody moved this candidate in the meantime.".to_owned(),
-        Error::Erased | Error::NotFound => "This candidate was erased.".to_owned(),
-        Error::Commit(CommitError::Store(error)) => return Err(error.into()),
-        Error::Commit(_) => "Somebody changed this candidate at the same time. Try again.".to_owned(),
-        Error::InvalidTransition(_) => "The application has ended, or its role is closed.".to_owned(),
-        error => Refusal::of(error)?.text(),
+/// Everybody who is in a list now; `None` if these are too many.
+async fn everybody(request: &MemberRequest, list: &ListPage) -> Result<Option<Vec<Id>>, Error> {
+    let Listing::Stored(list) = &list.list else { return Ok(Some(Vec::new())) };
+    let (mut ids, mut page) = (Vec::new(), Paging { limit: PLACES, before: None });
+    loop {
+        let store = request.context.store();
+        let listed = store.list_candidate_places(request.tenant(), list, &page).await?;
+        ids.extend(listed.items.into_iter().map(|place| place.id));
+        page.before = listed.next;
+        if ids.len() > BulkAct::MAX {
+            return Ok(None);
+        }
+        if page.before.is_none() {
+            return Ok(Some(ids));
+        }
+    }
+}
+
+/// The act with this identifier, unless it was too long ago.
+async fn find_act(request: &MemberRequest, role: Id, id: Id) -> Result<BulkAct, Error> {
+    let found = request.context.store().find_bulk_act(request.tenant(), role, id).await?;
+    found.filter(|act| act.is_working() || act.kept_until() > request.context.now()).ok_or(Error::NotFound)
+}
+
+/// The page of an act: its progress, and then for whom nothing was done, and why.
+async fn act_page<'p>(
+    request: &'p MemberRequest,
+    role: &'p Role,
+    act: &'p BulkAct,
+    again: Vec<(String, String)>,
+) -> Result<ActPage<'p>, Error> {
+    let list = list_of(request, role.id);
+    let (result, left_out_count) = match act.state {
+        BulkState::Undoing | BulkState::Undone => (BulkResult::Kept, act.kept),
+        _ => (BulkResult::Refused, act.refused),
+    };
+    let people = people_with(request, act, result, left_out_count).await?;
+    let ids = people.iter().map(|person| person.id);
+    let mut records = if people.is_empty() {
+        HashMap::new()
+    } else {
+        request.context.store().find_listed(request.tenant(), ids).await?
+    };
+    let left_out = people.into_iter().map(|person| LeftOut {
+        id: person.id,
+        name: records.remove(&person.id).map(|record| record.candidate.profile.name.as_str().to_owned()),
+        why: person.why.as_deref().map(sentence).unwrap_or_default(),
+    });
+    Ok(ActPage {
+        layout: Layout::of(request, Section::Candidates),
+        role: role.id.get(),
+        title: role.content.title.as_str(),
+        act,
+        path: act_path(&list, act),
+        list: list.path(),
+        left_out: left_out.collect(),
+        left_out_count,
+        again,
+    })
+}
+
+/// At most 100 people of an act with a result that so many have.
+async fn people_with(
+    request: &MemberRequest,
+    act: &BulkAct,
+    result: BulkResult,
+    count: u64,
+) -> Result<Vec<BulkPerson>, Error> {
+    let wanted = usize::try_from(count).unwrap_or(NAMED).min(NAMED);
+    let (mut people, mut from) = (Vec::new(), 0);
+    while people.len() < wanted && from < act.parts {
+        let parts = request.context.store().list_bulk_parts(request.tenant(), act, from).await?;
+        let Some(last) = parts.last() else { break };
+        from = last.number + 1;
+        let has_result = |person: &BulkPerson| person.result == result;
+        people.extend(parts.into_iter().flat_map(|part| part.people).filter(has_result));
+    }
+    people.truncate(wanted);
+    Ok(people)
+}
+
+/// Stops an act after the people whose turn it is.
+pub(crate) async fn stop(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let role = find_role(&request).await?;
+    let list = list_of(&request, role.id);
+    let group: Id = request.page.form().get("group").parse().map_err(|_| Error::NotFound)?;
+    let act = match find_act(&request, role.id, group).await {
+        Err(Error::NotFound) => return Ok(Alert::NothingToStop.redirect_to(&list.path())),
+        found => found?,
+    };
+    if act.state == BulkState::Running {
+        let mut transaction = request.transaction();
+        transaction.replace_bulk_act(&act, &act.stop(BulkStop::Member, request.context.now()))?;
+        request.context.store().commit(transaction).await?;
+    }
+    Ok(Reply::see_other(&act_path(&list, &act)))
+}
+
+/// Undoes an act: at once, or as a task if it had more than 100 people. Whoever has moved on since then stays as they are.
+pub(crate) async fn undo(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (store, now) = (request.context.store(), request.context.now());
+    let role = find_role(&request).await?;
+    let list = list_of(&request, role.id);
+    let group: Id = request.page.form().get("group").parse().map_err(|_| Error::NotFound)?;
+    let act = match find_act(&request, role.id, group).await {
+        Err(Error::NotFound) => return Ok(Alert::NothingToUndo.redirect_to(&list.path())),
+        found => found?,
+    };
+    let act = match act.undo(request.actor(), now) {
+        Some(undoing) => {
+            let due = if act.parts == 1 { later(now, PATIENCE) } else { now };
+            let undoing = BulkAct { task_due: Some(due), ..undoing };
+            let mut transaction = request.transaction();
+            transaction.replace_bulk_act(&act, &undoing)?;
+            store.commit(transaction).await?;
+            undoing
+        }
+        // The same request again, or another one, goes on with what was not finished.
+        None if act.state == BulkState::Undoing => act,
+        None => return Ok(Alert::NothingToUndo.redirect_to(&list.path())),
+    };
+    if act.parts > 1 {
+        return Ok(Reply::see_other(&act_path(&list, &act)));
+    }
+    let act = finish(&request, act).await?;
+    Ok(match act.kept {
+        0 => Notice::BulkUndone.redirect_to(&list.path()),
+        _ => Alert::PartlyUndone.redirect_to(&act_path(&list, &act)),
     })
 }
 

@@ -10,7 +10,9 @@ use shared::http::{
     ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
 };
 use shared::id::Id;
-use shared::model::{Email, ExternalId, FileName, Name, Phone, Profile, Resume, RoleStatus, Source, Text};
+use shared::model::{
+    Email, ExternalId, FileName, Name, Phone, Profile, Resume, RoleStatus, Source, Tags, Text,
+};
 use shared::services::files::{CheckedFile, ENDINGS, FileError};
 use shared::store::Paging;
 
@@ -19,6 +21,7 @@ use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
 use crate::sources::{source_name, source_word};
+use crate::tag_line::{line_of, tags_in};
 
 /// The field of the resume file.
 const RESUME_FILE: &str = "resume_file";
@@ -139,14 +142,20 @@ fn without(fields: &Parameters, names: &[&str]) -> Parameters {
     kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The fields of the form, with the API's word for a source that has a name.
+/// The fields of the form, with the API's word for a source that has a name, and with a field for each tag, which may have a
+/// comma.
 fn sent(request: &MemberRequest) -> Parameters {
     let fields = request.fields();
-    let word = |(name, value): (&str, &str)| {
-        let value = if name == "source" { source_word(value) } else { value };
-        (name.to_owned(), value.to_owned())
+    let in_words = |(name, value): (&str, &str)| match name {
+        "source" => vec![(name.to_owned(), source_word(value).to_owned())],
+        "tags" => match tags_in(value) {
+            tags if tags.is_empty() => vec![(name.to_owned(), String::new())],
+            // One more than allowed is enough for the message.
+            tags => (0..=Tags::MAX).zip(tags).map(|(index, tag)| (format!("{name}[{index}]"), tag)).collect(),
+        },
+        _ => vec![(name.to_owned(), value.to_owned())],
     };
-    fields.iter().map(word).collect()
+    fields.iter().flat_map(in_words).collect()
 }
 
 async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
@@ -165,7 +174,7 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
 }
 
 fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Field> {
-    let tags = profile.map(|profile| profile.tags.iter().map(Text::as_str).collect::<Vec<_>>().join(", "));
+    let tags = profile.map(|profile| line_of(&profile.tags));
     let resume = profile.and_then(|profile| match &profile.resume {
         Some(Resume::Address(address)) => Some(address.as_str()),
         Some(Resume::File(_)) | None => None,
@@ -193,7 +202,9 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
         Field::line("source", "Source")
             .hint("Optional: where the candidate came from, such as referral.")
             .with(profile.and_then(|profile| profile.source.as_ref()).map_or("", |source| source_name(source.as_str()))),
-        Field::line("tags", "Tags").hint("Optional, separated by commas.").with(&tags.unwrap_or_default()),
+        Field::line("tags", "Tags")
+            .hint("Optional, separated by commas. Put quotation marks around a tag with a comma: \"Berlin, Germany\".")
+            .with(&tags.unwrap_or_default()),
         Field::line("external_id", "Identifier in another system")
             .at_most(ExternalId::MAX_LENGTH)
             .hint("Optional.")

@@ -3,13 +3,16 @@
 
 use shared::http::{Error, MemberRequest, Parameters};
 use shared::id::Id;
-use shared::model::{Application, ApplicationStatus, CandidateRecord, Stage, Waiting};
+use shared::model::{
+    Application, ApplicationStatus, CandidateRecord, Label, Scalar, Source, Stage, Tag, Value, Waiting,
+};
 use shared::store::{
     CandidateList, CandidatePlace, Order, Paging, StageOrStatus, score_position, waiting_position,
 };
 
 use crate::candidate_search::{find, unknown_page};
 use crate::lists::{PAGE_SIZE, Pager, Place, encoded, filter, id_position, is_id_position};
+use crate::sources::source_word;
 
 /// The path of the lists.
 pub(crate) const PATH: &str = "/dashboard/candidates";
@@ -60,6 +63,10 @@ impl Listing {
         }
         let (stage, role) = (filter::<Stage>(query.get("stage"))?, filter::<Id>(query.get("role_id"))?);
         let status = filter::<ApplicationStatus>(query.get("status"))?;
+        let order = if query.get("order") == "oldest" { Order::Oldest } else { Order::Newest };
+        if let (Some(role), Some(label)) = (role, label(query)?.unwrap_or_default()) {
+            return Ok(Self::Stored(CandidateList::Labelled { role, label, order }));
+        }
         let least = query.get("least").trim();
         let is_by_score = query.get("order") == "score" || !least.is_empty();
         Ok(Self::Stored(match (role, stage) {
@@ -70,7 +77,7 @@ impl Listing {
             _ => CandidateList::ByTime {
                 role,
                 state: stage.map(StageOrStatus::Stage).or(status.map(StageOrStatus::Status)),
-                order: if query.get("order") == "oldest" { Order::Oldest } else { Order::Newest },
+                order,
             },
         }))
     }
@@ -85,9 +92,11 @@ impl Listing {
                     is_id_position(role) && (position.is_empty() || is_id_position(position))
                 })
             }
-            Self::Stored(CandidateList::ByTime { .. } | CandidateList::Reapplied { .. }) => {
-                is_id_position(text)
-            }
+            Self::Stored(
+                CandidateList::ByTime { .. }
+                | CandidateList::Reapplied { .. }
+                | CandidateList::Labelled { .. },
+            ) => is_id_position(text),
         }
     }
 
@@ -113,6 +122,15 @@ impl Listing {
                 (*least > 0).then(|| ("least", least.to_string())),
             ],
             Self::Stored(CandidateList::Reapplied { role }) => [id(*role), word("again", "yes"), None, None],
+            Self::Stored(CandidateList::Labelled { role, label, order }) => {
+                let oldest = if *order == Order::Oldest { word("order", "oldest") } else { None };
+                let [by, text] = match label {
+                    Label::Source(source) => [word("label", "source"), word("word", source.as_str())],
+                    Label::Tag(tag) => [word("label", "tag"), word("word", tag.as_str())],
+                    Label::Reason(id) => [Some(("label", id.to_string())), None],
+                };
+                [id(*role), by, text, oldest]
+            }
             Self::Stored(CandidateList::Waiting(waiting)) => {
                 [word("waiting", waiting.as_str()), None, None, None]
             }
@@ -125,9 +143,11 @@ impl Listing {
     pub(crate) const fn role(&self) -> Option<Id> {
         match self {
             Self::Stored(CandidateList::ByTime { role, .. }) => *role,
-            Self::Stored(CandidateList::Scored { role, .. } | CandidateList::Reapplied { role }) => {
-                Some(*role)
-            }
+            Self::Stored(
+                CandidateList::Scored { role, .. }
+                | CandidateList::Reapplied { role }
+                | CandidateList::Labelled { role, .. },
+            ) => Some(*role),
             Self::Stored(CandidateList::Waiting(_)) | Self::Found { .. } => None,
         }
     }
@@ -143,6 +163,14 @@ impl Listing {
         }
     }
 
+    /// The label that the list is filtered by.
+    pub(crate) const fn label(&self) -> Option<&Label> {
+        match self {
+            Self::Stored(CandidateList::Labelled { label, .. }) => Some(label),
+            _ => None,
+        }
+    }
+
     /// Whether the list is in the order of scores, by which nobody is selected: an AI gave them.
     pub(crate) const fn is_by_score(&self) -> bool {
         matches!(self, Self::Stored(CandidateList::Scored { .. }))
@@ -150,7 +178,13 @@ impl Listing {
 
     /// Whether the first page has the oldest.
     const fn is_ascending(&self) -> bool {
-        matches!(self, Self::Stored(CandidateList::ByTime { order: Order::Oldest, .. }))
+        matches!(
+            self,
+            Self::Stored(
+                CandidateList::ByTime { order: Order::Oldest, .. }
+                    | CandidateList::Labelled { order: Order::Oldest, .. }
+            )
+        )
     }
 }
 
@@ -210,16 +244,6 @@ impl ListPage {
         Self::first(Listing::Stored(CandidateList::ByTime { role, state, order }))
     }
 
-    /// The page that begins after a position; with an empty one, the first page.
-    pub(crate) fn after(&self, position: &str) -> Result<Self, Error> {
-        let place = Place::first();
-        match position {
-            "" => Ok(self.at(place)),
-            position if self.list.is_position(position) => Ok(self.at(place.next(position.to_owned()))),
-            _ => Err(Error::BadRequest("The form must name a place in the list".to_owned())),
-        }
-    }
-
     /// The query of the page.
     pub(crate) fn query(&self) -> String {
         let board = self.is_board.then(|| ("from", "board".to_owned()));
@@ -266,7 +290,7 @@ impl ListPage {
             None => (self.about(None).path(), "Back to the list"),
         };
         let [previous, next] = match &self.list {
-            Listing::Stored(stored) => self.around_in_list(request, record, *stored).await?,
+            Listing::Stored(stored) => self.around_in_list(request, record, stored).await?,
             Listing::Found { by, text } => {
                 match self.around_in_search(request, record.candidate.id, by, text).await {
                     Err(Error::BadRequest(_)) => [None, None],
@@ -283,13 +307,15 @@ impl ListPage {
         &self,
         request: &MemberRequest,
         record: &CandidateRecord,
-        list: CandidateList,
+        list: &CandidateList,
     ) -> Result<[Option<(Id, Self)>; 2], Error> {
         let own = match list {
             CandidateList::ByTime { role: None, state: None | Some(StageOrStatus::Stage(_)), .. } => {
                 Some(id_position(record.candidate.id))
             }
-            CandidateList::ByTime { .. } | CandidateList::Reapplied { .. } => {
+            CandidateList::ByTime { .. }
+            | CandidateList::Reapplied { .. }
+            | CandidateList::Labelled { .. } => {
                 self.application(record).map(|application| id_position(application.id))
             }
             CandidateList::Scored { .. } => self
@@ -408,6 +434,29 @@ pub(crate) fn candidate_path(request: &MemberRequest, id: Id) -> String {
     format!("{PATH}/{id}{}", in_list(request))
 }
 
+/// Reads the label that a role's list is filtered by: a source or a tag with its word, or the identifier of a reason. An unknown
+/// one returns 404. Fails inside with what is missing.
+pub(crate) fn label(query: &Parameters) -> Result<Result<Option<Label>, &'static str>, Error> {
+    let word = query.get("word").trim();
+    let label = match query.get("label") {
+        "" => {
+            return Ok(if word.is_empty() {
+                Ok(None)
+            } else {
+                Err("Choose whether it is a source or a tag.")
+            });
+        }
+        "source" => Source::read(&Scalar::Word(source_word(word))).map(|source| source.map(Label::Source)),
+        "tag" => Tag::parse(word).map(|tag| tag.map(Label::Tag)),
+        reason => return filter(reason).map(|id| Ok(id.map(Label::Reason))),
+    };
+    Ok(match label {
+        Ok(Some(label)) => Ok(Some(label)),
+        Ok(None) => Err("Enter the source or the tag."),
+        Err(_) => Err("A source has at most 100 characters, and a tag at most 50."),
+    })
+}
+
 /// Parses the least score of a list. A blank text means any score.
 pub(crate) fn least_score(text: &str) -> Option<u8> {
     match text {
@@ -452,20 +501,26 @@ mod tests {
         fn previous_and_next_lead_through_the_whole_list(
             count in 1u64..=90,
             start in 0usize..90,
-            query in prop::sample::select(vec!["", "order=oldest"]),
+            query in prop::sample::select(vec![
+                "",
+                "order=oldest",
+                "role_id=7&label=3",
+                "role_id=7&label=3&order=oldest",
+            ]),
         ) {
             let mut all: Vec<_> = (1..=count).rev().map(|number| CandidatePlace {
                 position: id_position(id(number)),
                 id: id(number),
                 role: None,
             }).collect();
-            if !query.is_empty() {
+            let is_ascending = query.ends_with("oldest");
+            if is_ascending {
                 all.reverse();
             }
             let read = |page: &ListPage| -> Vec<CandidatePlace> {
                 let before = page.before_previous();
                 let follows = |place: &&CandidatePlace| before.as_ref().is_none_or(|before| {
-                    if query.is_empty() { place.position < *before } else { place.position > *before }
+                    if is_ascending { place.position > *before } else { place.position < *before }
                 });
                 all.iter().filter(follows).take(PAGE_SIZE as usize + 2).cloned().collect()
             };
@@ -502,6 +557,17 @@ mod tests {
         assert_eq!(page("status=active&stage=offer&role_id=7").query(), "role_id=7&stage=offer");
         assert_eq!(page("again=yes&role_id=7").query(), "role_id=7&again=yes");
         assert_eq!(page("again=yes").query(), "", "somebody applies again for a role");
+        assert_eq!(
+            page("role_id=7&label=source&word=+Career+Page+&stage=offer").query(),
+            "role_id=7&label=source&word=career_page"
+        );
+        assert_eq!(
+            page("role_id=7&label=tag&word=Zo%C3%AB&order=oldest").query(),
+            "role_id=7&label=tag&word=Zo%C3%AB&order=oldest"
+        );
+        assert_eq!(page("role_id=7&label=3&word=x&order=score").query(), "role_id=7&label=3");
+        assert_eq!(page("label=3").query(), "", "labels are those of a role's applications");
+        assert_eq!(page("role_id=7&label=tag&stage=offer").query(), "role_id=7&stage=offer", "which tag?");
         assert_eq!(page("waiting=screened&role_id=7&about=9").query(), "waiting=screened&about=9");
         assert_eq!(page("order=score&role_id=7&search=+x+").query(), "by=&search=x");
         assert_eq!(page("from=board&role_id=7&stage=offer").query(), "role_id=7&stage=offer&from=board");

@@ -1,22 +1,24 @@
 //! The list of candidates with its filters and the search, and the page of a candidate.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use askama::Template;
 use futures_util::try_join;
 use shared::handlers::responses::resume::ResumeLinks;
 use shared::http::page::{Sources, version_of};
-use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, BulkAct, Candidate, CandidateRecord, EndedBy, FileStatus, LegalHold, MemberRole, Note,
-    Phone, Rejection, Resume, Role, RoleStatus, SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage,
-    Text, Waiting, WebAddress, grouped,
+    ApplicationStatus, BulkAct, Candidate, CandidateRecord, CountedCause, EndedBy, FileStatus, Label,
+    LegalHold, MemberRole, Note, Phone, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus,
+    SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{CandidateList, Order, Paging, StageOrStatus, StoreError};
 
 use crate::answers::{self, AnswerRow};
+use crate::bulk_progress::{act_path, progress};
 use crate::candidate_list::{self, ListLinks, ListPage, Listing, candidate_path, least_score};
 use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
@@ -25,6 +27,7 @@ use crate::decision::Decision;
 use crate::files::{self, FileRow};
 use crate::history::{sentence, told_once};
 use crate::layout::{Layout, SCRIPT, Section};
+use crate::links::{self, Part};
 use crate::lists::{PAGE_SIZE, Pager, next};
 use crate::rejection_reasons;
 use crate::sources::{actor, source, source_name};
@@ -33,6 +36,8 @@ use crate::suspects;
 
 /// The maximum number of open roles to choose from.
 const ROLES: u32 = 25;
+/// The parameters of a list's filters that have fields of their own in its form.
+const TYPED: [&str; 4] = ["order", "least", "label", "word"];
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
 
@@ -58,6 +63,10 @@ struct CandidatesPage<'p> {
     search: &'p str,
     /// The order, if the list can be in another one.
     order: Option<ListOrder<'p>>,
+    /// The label that a role's list is filtered by, or can be.
+    label: Option<LabelFilter<'p>>,
+    /// The query of the list of those with a tag, without the tag.
+    tagged: String,
     /// Whether the boxes of all candidates are ticked.
     all: bool,
     rows: Vec<Row<'p>>,
@@ -97,6 +106,29 @@ struct ListOrder<'p> {
     problem: Option<&'static str>,
 }
 
+/// The label that a role's list is filtered by.
+struct LabelFilter<'p> {
+    /// `source`, `tag`, the identifier of a reason, or empty.
+    by: String,
+    /// The source or the tag as it was typed.
+    word: &'p str,
+    /// The reasons for which applications for the role ended.
+    reasons: Vec<ReasonOption>,
+    /// The sources and tags on the page, as proposals.
+    words: BTreeSet<&'p str>,
+    /// Whether the list is filtered by it.
+    is_chosen: bool,
+    /// What is wrong with the label.
+    problem: Option<&'static str>,
+}
+
+/// A reason to choose, with the number of applications that ended for it.
+struct ReasonOption {
+    id: String,
+    name: String,
+    count: String,
+}
+
 impl CandidatesPage<'_> {
     fn is_by_score(&self) -> bool {
         self.order.as_ref().is_some_and(|order| order.word == "score")
@@ -115,30 +147,29 @@ struct Filter {
 /// What was done to several candidates at once.
 struct ActRow {
     group: Id,
+    /// The path of its page.
+    path: String,
+    /// How far it is, while it is worked on.
+    progress: Option<String>,
     sentence: String,
     at: Time,
     /// The number of people for whom it can be undone.
-    left: usize,
+    left: String,
 }
 
 impl ActRow {
-    /// The acts with these parts, the latest first.
-    fn of(parts: &[BulkAct], zone: &Zone) -> Vec<Self> {
-        let mut rows: Vec<Self> = Vec::new();
-        for part in parts {
-            let left = if part.is_undone { 0 } else { part.people.len() };
-            match rows.iter_mut().find(|row| row.group == part.group) {
-                Some(row) => row.left += left,
-                None => rows.push(Self {
-                    group: part.group,
-                    sentence: part.sentence(),
-                    at: zone.minute(part.at),
-                    left,
-                }),
-            }
-        }
-        rows.retain(|row| row.left > 0);
-        rows
+    /// The acts that are worked on or can be undone, the latest first.
+    fn of(acts: &[BulkAct], page: &ListPage, zone: &Zone) -> Vec<Self> {
+        let shown = acts.iter().filter(|act| act.is_working() || act.left() > 0);
+        let row = |act: &BulkAct| Self {
+            group: act.id,
+            path: act_path(page, act),
+            progress: act.is_working().then(|| progress(act)),
+            sentence: act.sentence(),
+            at: zone.minute(act.at),
+            left: grouped(act.left()),
+        };
+        shown.map(row).collect()
     }
 }
 
@@ -149,13 +180,19 @@ struct ViewLink<'p> {
     is_current: bool,
 }
 
+/// The maximum number of tags in a row, which is one line high.
+const TAGS: usize = 2;
+
 /// A candidate in the list, with the application that the list is about.
 struct Row<'p> {
     id: u64,
     /// The query of the candidate's page.
     query: String,
     name: &'p str,
+    /// The first tags.
     tags: Vec<&'p str>,
+    /// The number of the other tags.
+    more_tags: usize,
     role: Option<RoleFilter<'p>>,
     stage: Stage,
     source: &'p str,
@@ -178,7 +215,8 @@ impl<'p> Row<'p> {
             id: candidate.id.get(),
             query: page.parameter(),
             name: profile.name.as_str(),
-            tags: profile.tags.iter().map(Text::as_str).collect(),
+            tags: profile.tags.iter().take(TAGS).map(Text::as_str).collect(),
+            more_tags: profile.tags.count().saturating_sub(TAGS),
             role: application.map(|one| RoleFilter { id: one.role.id.get(), title: one.role.title.as_str() }),
             stage: application.map_or(candidate.stage, |one| one.stage),
             source: source_name(application.map_or(stated, |one| one.source.as_str())),
@@ -248,7 +286,7 @@ enum Preview {
 
 struct NoteRow<'p> {
     id: u64,
-    text: &'p str,
+    text: Vec<Part<'p>>,
     at: Time,
     author: String,
 }
@@ -319,7 +357,11 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let role = async {
         match role_id {
             None => Ok(None),
-            Some(id) => store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound).map(Some),
+            Some(id) => {
+                let (role, stats) = store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?;
+                let reasons = reasons(&request, list, &stats).await?;
+                Ok(Some((role, stats, reasons)))
+            }
         }
     };
     let roles = async {
@@ -341,30 +383,26 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (role, roles, suspects, acts, views, (people, next)) =
         try_join!(role, roles, suspects, acts, views, people)?;
 
+    let (role, reasons) = match role {
+        Some((role, stats, reasons)) => (Some((role, stats)), reasons),
+        None => (None, Vec::new()),
+    };
     let least = query.get("least").trim();
     let problem = if least_score(least).is_none() { Some("Enter a score from 0 to 100.") } else { None };
     let (by, search) = match list {
         Listing::Found { by, text } => (*by, text.as_str()),
         Listing::Stored(_) => ("", ""),
     };
-    let order = match list {
-        Listing::Stored(CandidateList::Scored { .. }) => Some("score"),
-        Listing::Stored(CandidateList::ByTime { order: Order::Oldest, .. }) => Some("oldest"),
-        Listing::Stored(CandidateList::ByTime { .. }) => Some(""),
-        Listing::Stored(CandidateList::Reapplied { .. } | CandidateList::Waiting(_))
-        | Listing::Found { .. } => None,
-    };
+    let order = order_of(list);
     let can_be_by_score = role_id.is_some() && list.stage().is_some();
     let count = |stage: Stage| Some(role.as_ref()?.1.stages[stage.rank()].now);
-    let total: Option<u64> = match list {
-        Listing::Stored(CandidateList::ByTime { state: None, .. }) => Stage::ALL.map(count).into_iter().sum(),
-        Listing::Stored(CandidateList::ByTime { state: Some(StageOrStatus::Stage(stage)), .. }) => {
-            count(*stage)
-        }
-        _ => None,
-    };
+    let total = role.as_ref().and_then(|(_, stats)| total(list, stats));
     let zone = dates::zone(&request);
     let pages = people.iter().map(|(record, role)| (shown.about(*role), record)).collect::<Vec<_>>();
+    let rows: Vec<_> = pages.iter().map(|(page, record)| Row::of(page, record, &zone)).collect();
+    let can_be_by_label = role.is_some() && order.is_some();
+    let label = can_be_by_label.then(|| LabelFilter::of(&query, list, reasons, &rows)).transpose()?;
+    let is_wrong = problem.is_some() || label.as_ref().is_some_and(|label| label.problem.is_some());
     let layout = Layout::of(&request, Section::Candidates);
     let view = ListPage::first(list.clone()).query();
     let page = CandidatesPage {
@@ -374,17 +412,22 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         role: role.as_ref().map(|(role, _)| RoleFilter::of(role)),
         shows_role: role.is_none(),
         roles: roles.iter().map(RoleFilter::of).collect(),
-        kept: list.pairs().into_iter().filter(|(name, _)| !["order", "least"].contains(name)).collect(),
+        kept: list.pairs().into_iter().filter(|(name, _)| !TYPED.contains(name)).collect(),
         by,
         search,
         order: order.map(|word| ListOrder { word, can_be_by_score, least, problem }),
+        label,
+        tagged: match role_id {
+            Some(role) => format!("role_id={role}&label=tag&word="),
+            None => "by=tag&search=".to_owned(),
+        },
         // People are never selected by score.
         all: query.non_empty("all").is_some() && order != Some("score"),
-        rows: pages.iter().map(|(page, record)| Row::of(page, record, &zone)).collect(),
+        rows,
         suspects,
         // The list is read from an index, which may be ahead of the counter that was read before.
         total: total.map(|total| grouped(total.max(people.len() as u64))),
-        acts: ActRow::of(&acts, &zone),
+        acts: ActRow::of(&acts, &shown, &zone),
         views: views.views.iter().map(|saved| ViewLink::of(saved, &view)).collect(),
         query: shown.query(),
         list: shown.parameter(),
@@ -394,8 +437,62 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let sources = Sources { script: true, ..Sources::default() };
     let reply = Reply::page(&page)?.showing(page.rows.len()).using(&sources);
-    let reply = if problem.is_some() { reply.with_status(422) } else { reply };
+    let reply = if is_wrong { reply.with_status(422) } else { reply };
     Ok(if search.is_empty() { reply } else { reply.found_by_search() })
+}
+
+impl<'p> LabelFilter<'p> {
+    fn of(
+        query: &'p Parameters,
+        list: &'p Listing,
+        reasons: Vec<ReasonOption>,
+        rows: &[Row<'p>],
+    ) -> Result<Self, Error> {
+        let (by, word) = match list.label() {
+            Some(Label::Source(source)) => ("source".to_owned(), source_name(source.as_str())),
+            Some(Label::Tag(tag)) => ("tag".to_owned(), tag.as_str()),
+            Some(Label::Reason(id)) => (id.to_string(), ""),
+            None => (query.get("label").to_owned(), query.get("word")),
+        };
+        let words = rows.iter().flat_map(|row| row.tags.iter().copied().chain([row.source]));
+        let words = words.filter(|word| !word.is_empty()).collect();
+        let problem = candidate_list::label(query)?.err();
+        Ok(Self { by, word, reasons, words, is_chosen: list.label().is_some(), problem })
+    }
+}
+
+/// The reasons for which applications for a role ended, in the order of the organization, and the one that the list is filtered
+/// by. An unknown one returns 404.
+async fn reasons(
+    request: &MemberRequest,
+    list: &Listing,
+    stats: &RoleStats,
+) -> Result<Vec<ReasonOption>, Error> {
+    let shown = match list.label() {
+        Some(Label::Reason(id)) => Some(*id),
+        _ => None,
+    };
+    let ended = stats.rejections().into_iter().filter_map(|(cause, _)| cause.reason_id);
+    let ids: BTreeSet<_> = ended.chain(shown).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reasons = request.context.store().get_rejection_reasons(request.tenant()).await?;
+    if shown.is_some_and(|id| reasons.find(id).is_none()) {
+        return Err(Error::NotFound);
+    }
+    let option = |reason: &RejectionReason| ReasonOption {
+        id: reason.id.to_string(),
+        name: reason.name.as_str().to_owned(),
+        count: grouped(ended_for(stats, reason.id)),
+    };
+    Ok(reasons.reasons.iter().filter(|reason| ids.contains(&reason.id)).map(option).collect())
+}
+
+/// The number of a role's applications that ended for a reason.
+fn ended_for(stats: &RoleStats, reason: Id) -> u64 {
+    let of_reason = |(cause, _): &(CountedCause, u64)| cause.reason_id == Some(reason);
+    stats.rejections().into_iter().filter(of_reason).map(|(_, count)| count).sum()
 }
 
 impl<'p> RoleFilter<'p> {
@@ -426,7 +523,7 @@ pub(crate) async fn people(
         Listing::Stored(list) => {
             let before = shown.place.before().map(ToOwned::to_owned);
             let page = Paging { limit: limit + 1, before };
-            let mut listed = store.list_candidate_places(tenant, *list, &page).await?;
+            let mut listed = store.list_candidate_places(tenant, list, &page).await?;
             let next = next(&mut listed, limit, |place| place.position.clone());
             (listed.items.into_iter().map(|place| (place.id, place.role)).collect(), next)
         }
@@ -440,11 +537,47 @@ pub(crate) async fn people(
     Ok((people.collect(), next))
 }
 
+/// The order of a list that can be in another one: `score`, `oldest`, or empty for the newest first.
+const fn order_of(list: &Listing) -> Option<&'static str> {
+    match list {
+        Listing::Stored(CandidateList::Scored { .. }) => Some("score"),
+        Listing::Stored(
+            CandidateList::ByTime { order: Order::Oldest, .. }
+            | CandidateList::Labelled { order: Order::Oldest, .. },
+        ) => Some("oldest"),
+        Listing::Stored(CandidateList::ByTime { .. } | CandidateList::Labelled { .. }) => Some(""),
+        Listing::Stored(CandidateList::Reapplied { .. } | CandidateList::Waiting(_))
+        | Listing::Found { .. } => None,
+    }
+}
+
+/// The number of candidates in a role's list, where a counter has it.
+fn total(list: &Listing, stats: &RoleStats) -> Option<u64> {
+    let count = |stage: Stage| stats.stages[stage.rank()].now;
+    match list {
+        Listing::Stored(CandidateList::ByTime { state: None, .. }) => {
+            Some(Stage::ALL.into_iter().map(count).sum())
+        }
+        Listing::Stored(CandidateList::ByTime { state: Some(StageOrStatus::Stage(stage)), .. }) => {
+            Some(count(*stage))
+        }
+        Listing::Stored(CandidateList::Labelled { label: Label::Reason(id), .. }) => {
+            Some(ended_for(stats, *id))
+        }
+        _ => None,
+    }
+}
+
 /// The list in words, after "Candidates".
 const fn heading(list: &Listing) -> &'static str {
     match list {
         Listing::Stored(CandidateList::Waiting(waiting)) => label_of(*waiting),
         Listing::Stored(CandidateList::Reapplied { .. }) => "Applied again",
+        Listing::Stored(CandidateList::Labelled { label, .. }) => match label {
+            Label::Source(_) => "By source",
+            Label::Tag(_) => "By tag",
+            Label::Reason(_) => "By reason",
+        },
         _ => match list.stage() {
             Some(stage) => word(stage),
             None => "",
@@ -475,7 +608,9 @@ const fn word(stage: Stage) -> &'static str {
 fn filters(shown: &Listing, count: impl Fn(Stage) -> Option<String>) -> Vec<Filter> {
     let role = shown.role();
     let order = match shown {
-        Listing::Stored(CandidateList::ByTime { order, .. }) => *order,
+        Listing::Stored(CandidateList::ByTime { order, .. } | CandidateList::Labelled { order, .. }) => {
+            *order
+        }
         _ => Order::Newest,
     };
     let by_time = |state| CandidateList::ByTime { role, state, order };
@@ -672,7 +807,7 @@ async fn preview(
 fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
     NoteRow {
         id: note.id.get(),
-        text: note.text.as_str(),
+        text: links::parts(note.text.as_str()),
         at: zone.minute(note.created_at),
         author: actor(&note.actor),
     }

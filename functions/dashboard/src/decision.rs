@@ -78,12 +78,16 @@ impl Decision {
         after.map(|stage| (stage, key_of(stage)))
     }
 
-    /// The other open stages, with their keys.
-    pub(crate) fn other_stages(&self) -> impl Iterator<Item = (Stage, &'static str)> {
-        let after = self.stage_after().map(|(stage, _)| stage);
-        let others =
-            Stage::OPEN.into_iter().filter(move |stage| *stage != self.stage && Some(*stage) != after);
-        others.map(|stage| (stage, key_of(stage)))
+    /// The open stages after that one, with their keys.
+    pub(crate) fn later_stages(&self) -> impl Iterator<Item = (Stage, &'static str)> {
+        let later = Stage::OPEN.into_iter().filter(|stage| stage.rank() > self.stage.rank()).skip(1);
+        later.map(|stage| (stage, key_of(stage)))
+    }
+
+    /// The open stages before this one, with their keys.
+    pub(crate) fn earlier_stages(&self) -> impl Iterator<Item = (Stage, &'static str)> {
+        let earlier = Stage::OPEN.into_iter().filter(|stage| stage.rank() < self.stage.rank());
+        earlier.map(|stage| (stage, key_of(stage)))
     }
 }
 

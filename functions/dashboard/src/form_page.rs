@@ -424,7 +424,7 @@ fn in_words(problem: &str) -> String {
 }
 
 /// A message of the API as a sentence.
-fn sentence(message: &str) -> String {
+pub(crate) fn sentence(message: &str) -> String {
     let message = in_words(message);
     let mut letters = message.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -12,6 +12,8 @@ mod application_limits;
 mod attempts;
 mod audit_log;
 mod bulk;
+mod bulk_progress;
+
 mod candidate_csv;
 mod candidate_forms;
 mod candidate_list;
@@ -35,6 +37,7 @@ mod form_page;
 mod history;
 mod holdings;
 mod layout;
+mod links;
 mod lists;
 mod members;
 mod messages;
@@ -59,6 +62,7 @@ mod sign_in;
 mod sources;
 mod submissions;
 mod suspects;
+mod tag_line;
 mod undo;
 mod webhook_endpoint;
 mod webhooks;
@@ -114,6 +118,7 @@ pub fn candidates() -> Vec<Route> {
         Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
         Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
         Route::member("POST /dashboard/roles/{id}/bulk/undo", Member, bulk::undo),
+        Route::member("POST /dashboard/roles/{id}/bulk/stop", Member, bulk::stop),
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
         Route::member(
             "POST /dashboard/candidates/new",

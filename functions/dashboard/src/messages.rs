@@ -197,7 +197,7 @@ messages! {
         /// Something was done to several candidates.
         BulkDone = "bulk-done": "Done. You can undo it for a day.",
         /// Several candidates got a note.
-        NotesAdded = "notes-added": "Note added to each of them.",
+        NotesAdded = "notes-added": "Note added to each of them. You can undo it for a day.",
         /// Nothing was done, because all of several candidates had the tag.
         TaggedBefore = "tagged-before": "They had this tag already.",
         /// What was done to several candidates was undone.
@@ -262,10 +262,16 @@ messages! {
         ResumeNotSaved = "resume-not-saved": "The candidate is saved, but the resume could not be stored. Edit the candidate and choose the file again.",
         /// The webhook endpoint was disabled.
         WebhookIsDisabled = "webhook-is-disabled": "Nothing was sent, because the webhook endpoint is disabled. Enable it first.",
+        /// An act on several candidates had ended before it was stopped.
+        NothingToStop = "nothing-to-stop": "This has ended already.",
+        /// A list is too long for one act.
+        ListTooLong = "list-too-long": "This list has more than 10,000 candidates. Filter it first, for example by stage.",
         /// What was done to several candidates was undone already, or too long ago.
         NothingToUndo = "nothing-to-undo": "There is nothing to undo any more.",
         /// Some of several candidates could not be brought back.
-        PartlyUndone = "partly-undone": "Undone, except for people who have moved on or were erased, and calls that have begun. They were left as they are.",
+        PartlyUndone = "partly-undone": "Undone, except for people who have moved on or were erased, notes under a legal hold, and calls that have begun. They were left as they are.",
+        /// The form of an API key was sent again.
+        KeyShownOnce = "key-shown-once": "No second key was created: this form had been sent before. A key is shown only once. If you have not copied it, revoke it and create another one.",
         /// Nobody was selected.
         NobodySelected = "nobody-selected": "Select at least one candidate first.",
     }

@@ -9,6 +9,7 @@ use shared::handlers::responses::posting::public_url;
 use shared::handlers::{postings, roles};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::id::Id;
 use shared::model::{
     ApplicationStatus, CountedCause, EndedBy, JobBoard, Posting, Role, RoleStatus, Stage, Text, grouped,
 };
@@ -95,6 +96,8 @@ struct RolePage<'p> {
 /// How many applications were ended by one side for one reason.
 struct RejectionRow {
     reason: String,
+    /// The reason in the list.
+    reason_id: Option<Id>,
     by: EndedBy,
     count: u64,
 }
@@ -122,6 +125,8 @@ struct Card {
     initials: String,
     /// The first tags.
     tags: Vec<String>,
+    /// The number of the other tags.
+    more_tags: usize,
     /// The overall score of the latest voice screen.
     score: Option<u8>,
     /// The time in the stage: `today` or `12 days`.
@@ -161,6 +166,7 @@ impl Card {
             name: candidate.profile.name.as_str().to_owned(),
             initials: initials(candidate.profile.name.as_str()),
             tags: candidate.profile.tags.iter().take(TAGS).map(|tag| tag.as_str().to_owned()).collect(),
+            more_tags: candidate.profile.tags.count().saturating_sub(TAGS),
             score: application.score,
             age: match days {
                 ..=0 => "today".to_owned(),
@@ -234,7 +240,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (posting, board, reasons) = try_join!(posting, store.find_board(tenant, &role, listed), reasons)?;
     let rejections = rejections.into_iter().map(|(CountedCause { by, reason_id }, count)| {
         let named = reason_id.zip(reasons.as_ref()).map(|(id, reasons)| rejection_reasons::name(reasons, id));
-        RejectionRow { reason: named.unwrap_or_else(|| "None of the list".to_owned()), by, count }
+        RejectionRow { reason: named.unwrap_or_else(|| "None of the list".to_owned()), reason_id, by, count }
     });
     let is_closed = role.status == RoleStatus::Closed;
     let count = |stage: Stage| stats.stages[stage.rank()].now;

@@ -1,5 +1,6 @@
 //! Tasks: work that requests leave for later. The function runs whenever a task is written, and every minute.
 
+mod bulk_acts;
 mod calls;
 mod cancellations;
 mod closings;
@@ -68,6 +69,9 @@ enum TaskError {
     /// A candidate's data has not been removed completely for a while.
     #[error("a candidate was not erased completely: {0}")]
     NotErased(String),
+    /// An act on several candidates could not go on.
+    #[error("an act on several candidates was not carried out: {0}")]
+    NotCarriedOut(String),
     /// The bucket failed.
     #[error("a file could not be erased: {0}")]
     Bucket(#[from] BucketError),
@@ -266,6 +270,7 @@ impl Job {
             TaskKind::Retention => self.apply_retention(task).await.map_err(TaskError::from),
             TaskKind::Closing => self.unpublish(task).await.map_err(TaskError::from),
             TaskKind::Files => self.look_at_files(task).await,
+            TaskKind::BulkAct => self.work_on_act(task).await,
             TaskKind::KeyEnd => self.end_key(task).await,
             TaskKind::Call => self.follow_up(task).await,
         };

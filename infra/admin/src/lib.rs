@@ -309,6 +309,7 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
         | OrganizationError::KeyReplaced
         | OrganizationError::KeyOverlaps
         | OrganizationError::EmailTaken
+        | OrganizationError::Repeated
         | OrganizationError::Store(_) => {
             sentence(&error.to_string())
         }

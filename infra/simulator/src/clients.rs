@@ -572,7 +572,11 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
         (20..23, Some(_), Some(candidate)) => {
             let step =
                 random.choice(["advance", "reject", "unreject", "hire", "unhire"]).unwrap_or("advance");
-            let body = if step == "advance" { json!({ "stage": "interview" }) } else { json!({}) };
+            let body = match step {
+                "advance" => json!({ "stage": "interview" }),
+                "reject" => json!({ "reason_id": 1 + number % 3 }),
+                _ => json!({}),
+            };
             post("", format!("candidates/{candidate}/{step}"), body)
         }
         (23..25, Some(role), Some(candidate)) => {
@@ -589,7 +593,7 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
             "",
             Method::PATCH,
             format!("candidates/{candidate}"),
-            json!({ "name": format!("{word} {number}") }),
+            json!({ "name": format!("{word} {number}"), "tags": [format!("{word} {}", number % 2)] }),
         ),
         (28, Some(_), Some(_)) if posting.is_some() => {
             post("", "channels/x/post".into(), json!({ "job_posting_id": posting, "style": "casual" }))

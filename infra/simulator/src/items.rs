@@ -75,6 +75,7 @@ impl<'i> Items<'i> {
         self.claims("EMAIL#", "email");
         self.claims("PHONE#", "phone");
         self.applications();
+        self.labels();
         self.records();
         self.counters(known);
         self.histories(known);
@@ -256,6 +257,31 @@ impl<'i> Items<'i> {
             if !is_final && application["role_closed"]["BOOL"] != is_closed {
                 self.fail(&format!("the role is closed: {is_closed}, but {application}"));
             }
+        }
+    }
+
+    /// An application has an entry in its role's lists for each of its labels, and no others.
+    fn labels(&mut self) {
+        let mut entries = BTreeMap::<_, usize>::new();
+        for entry in self.below("LABELLED#") {
+            let role = text(entry, "pk").rsplit('#').next().and_then(|role| role.parse().ok()).unwrap_or(0);
+            *entries.entry((role, number(entry, "id"), number(entry, "candidate_id"))).or_default() += 1;
+        }
+        let candidates = self.of("CANDIDATE");
+        let people: BTreeMap<_, _> =
+            candidates.iter().map(|person| (number(person, "id"), *person)).collect();
+        let labels = self.of("APPLICATION").into_iter().filter_map(|application| {
+            let place = ["role_id", "id", "candidate_id"].map(|name| number(application, name));
+            let person = *people.get(&place[2])?;
+            let sources = [application, person].map(|item| text(item, "source").to_lowercase());
+            let sources: BTreeSet<_> = sources.into_iter().filter(|source| !source.is_empty()).collect();
+            let tags = person["tags"]["L"].as_array().map_or(0, Vec::len);
+            let reasons = usize::from(number(application, "rejection_reason_id") > 0);
+            Some((place.into(), sources.len() + tags + reasons))
+        });
+        let labels: BTreeMap<(u64, u64, u64), _> = labels.collect();
+        if entries != labels {
+            self.fail(&format!("the applications have the labels {entries:?} instead of {labels:?}"));
         }
     }
 

@@ -3,6 +3,7 @@
 //! The dashboard calls them with a member's form in place of a JSON body, and a tool with its arguments (`HandlerCall`).
 
 pub mod applications;
+pub mod bulk_acts;
 pub mod candidate_detail;
 mod candidate_filter;
 pub mod candidate_list;

@@ -2,6 +2,7 @@
 
 use super::responses::note::Note;
 use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, Visible, input};
+use crate::id::Id;
 use crate::model::{self, NoteText, TouchpointKind};
 
 use super::candidate_lookup::find;
@@ -52,6 +53,14 @@ pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Vi
     let Ok(id) = request.context.path_parameter("note_id").parse() else {
         return Err(find(&request).await.err().unwrap_or(Error::NotFound));
     };
+    delete(request, id).await
+}
+
+/// Deletes the note with this identifier.
+pub(super) async fn delete(
+    request: ApiRequest<()>,
+    id: Id,
+) -> Result<Reply<Unversioned<Visible<Note>>>, Error> {
     let (store, candidate_id) = (request.context.store(), request.id()?);
     let (before, note) = tokio::join!(find(&request), store.find_note(request.tenant(), candidate_id, id));
     let before = before?;

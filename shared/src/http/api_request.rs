@@ -40,6 +40,20 @@ pub(super) struct HandlerCaller {
     pub(super) last_known: Option<Organization>,
 }
 
+impl HandlerCaller {
+    /// A member, who has all scopes.
+    pub(super) fn of_member(organization: Organization, actor: Actor) -> Self {
+        Self {
+            tenant: organization.tenant(),
+            actor,
+            member: None,
+            scopes: Scopes::EVERY,
+            last_known: Some(organization.clone()),
+            admission: PendingAdmission::of(organization),
+        }
+    }
+}
+
 /// A request that the gate admits, or a form of a member. The handler may begin while the gate decides: its writes wait, and if
 /// the gate refuses the request, nothing remains of it.
 pub(super) struct AdmittedRequest {

@@ -27,6 +27,9 @@ const MAX_FORM: usize = 64 * 1024;
 /// field can hold.
 const MAX_FORM_WITH_FILE: usize = 256 * 1024;
 
+/// What stands for the route in receipts of calls without a request.
+const APART: &str = "APART";
+
 /// A request and its environment.
 pub struct RequestContext {
     pub(super) request: Request,
@@ -57,6 +60,33 @@ impl RequestContext {
         let origin = Arc::new(origin.caused_by(Some(envelope.request_id.clone())));
         let store = store.with_origin(origin.clone());
         Self { request, route, received_at, base_url, environment, store, ids, origin }
+    }
+
+    /// A context without a request, for what a request begins and a task goes on with. In the receipts, `APART` stands for
+    /// the route.
+    pub(super) fn apart(
+        environment: Arc<Environment>,
+        store: Store,
+        ids: Ids,
+        origin: Arc<AuditOrigin>,
+        received_at: Timestamp,
+        base_url: String,
+    ) -> Self {
+        let request = Request::default();
+        Self { request, route: APART, received_at, base_url, environment, store, ids, origin }
+    }
+
+    /// The same context, as a task would have it.
+    pub(super) fn without_request(&self) -> Self {
+        let Self { environment, store, ids, origin, received_at, base_url, .. } = self;
+        Self::apart(
+            environment.clone(),
+            store.clone(),
+            ids.clone(),
+            origin.clone(),
+            *received_at,
+            base_url.clone(),
+        )
     }
 
     /// Says who sent the request, for the audit log and for every line of the log. Only the first call has an effect.

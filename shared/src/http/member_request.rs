@@ -6,13 +6,16 @@ use super::api_request::{AdmittedRequest, HandlerCaller};
 use super::context::RequestContext;
 use super::fields::read_form;
 use super::form_token::FormOwner;
+use super::idempotency::IdempotencyKey;
 use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
-use super::{ApiRequest, Error, ExpectedPage, HandlerCall, Html, Input, Parameters, Reply, SentInput};
+use super::{
+    ApiRequest, Error, ExpectedPage, HandlerCall, Html, Input, OnBehalf, Parameters, Reply, SentInput,
+};
 use crate::model::{
     Actor, ActorKind, AuditActor, Member, MemberRole, NamedOrganization, Organization, Scopes, Session,
     SignInMethod, Tenant,
 };
-use crate::store::{PendingAdmission, SignedIn, Transaction};
+use crate::store::{SignedIn, Transaction};
 
 /// A request from a signed-in member's browser.
 pub struct MemberRequest {
@@ -62,18 +65,30 @@ impl MemberRequest {
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let (member, organization) = (self.member(), self.organization().clone());
-        let name = member.name.as_str().to_owned();
-        let actor = Actor { kind: ActorKind::Member, id: Some(member.id), name };
-        let caller = HandlerCaller {
-            tenant: organization.tenant(),
-            actor,
-            member: None,
-            scopes: Scopes::EVERY,
-            last_known: Some(organization.clone()),
-            admission: PendingAdmission::of(organization),
-        };
+        let caller = HandlerCaller::of_member(self.organization().clone(), self.actor());
         AdmittedRequest::new(self.context.clone(), caller, call).carry_out(handler).await
+    }
+
+    /// Lets the transaction take effect only once, even if the submitted form is sent again. The receipt has no reply, so what
+    /// the first page shows is shown only once.
+    pub fn commit_only_once(&self, transaction: &mut Transaction) -> Result<(), Error> {
+        let call = self.call(self.fields());
+        if let Some(key) = IdempotencyKey::of(&self.context, &self.actor(), Scopes::EVERY, &call) {
+            transaction.insert_receipt(&key.slot, key.receipt(&Reply::<()>::empty()))?;
+        }
+        Ok(())
+    }
+
+    /// The member as the author of changes.
+    pub fn actor(&self) -> Actor {
+        let member = self.member();
+        let name = member.name.as_str().to_owned();
+        Actor { kind: ActorKind::Member, id: Some(member.id), name }
+    }
+
+    /// The member, for calls that a task can go on with.
+    pub fn on_behalf(&self) -> OnBehalf {
+        OnBehalf::new(Arc::new(self.context.without_request()), self.organization().clone(), self.actor())
     }
 
     /// Finds the member who is signed in from this browser.

@@ -116,7 +116,7 @@ pub struct Sources<'s> {
     pub style: Option<&'s str>,
     /// The origin of an image.
     pub image: Option<&'s str>,
-    /// The origin that a form may submit or redirect to.
+    /// The origins that a form may submit or redirect to, separated by spaces.
     pub form: Option<&'s str>,
     /// The origin of the documents that the page shows in frames.
     pub frame: Option<&'s str>,

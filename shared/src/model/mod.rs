@@ -32,6 +32,7 @@ mod grant;
 mod hiring_stats;
 mod index_form;
 mod job_board;
+mod label;
 mod legal_hold;
 mod logo;
 mod member;
@@ -93,7 +94,7 @@ pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
     ToolCall, ToolOutcome,
 };
-pub use bulk_act::{BulkAct, BulkKind, BulkPerson};
+pub use bulk_act::{BulkAct, BulkKind, BulkPart, BulkPerson, BulkResult, BulkState, BulkStop, BulkWords};
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
     OpenScreen, OwnStage, Profile, Step, TooManyConsents,
@@ -125,6 +126,7 @@ pub use grant::{
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use index_form::IndexForm;
 pub use job_board::JobBoard;
+pub use label::Label;
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};

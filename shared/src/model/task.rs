@@ -21,6 +21,8 @@ string_enum! {
         Closing = "closing",
         /// Look at a candidate's uploads whose tickets have ended, and delete files that the candidate does not have.
         Files = "files",
+        /// Work on an act on several candidates, or on its undo.
+        BulkAct = "bulk_act",
         /// Revoke an API key that another one replaces.
         KeyEnd = "key_end",
     }

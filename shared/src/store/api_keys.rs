@@ -8,7 +8,7 @@ use super::item::number;
 use super::organizations::{ATTEMPTS, EXISTS, MAX_API_KEYS, contended};
 use super::recording::{Recorded, names};
 use super::tasks::Task;
-use super::{Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
+use super::{CommitError, Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
@@ -108,8 +108,12 @@ impl Store {
             transaction.record([created.with(data)]);
             transaction.audit(action, Some(target(subject)));
             transaction.admit_key(key);
-            if self.attempt(transaction).await? {
-                return Ok(());
+            match self.commit(transaction).await {
+                Ok(()) => return Ok(()),
+                Err(CommitError::Store(error)) => return Err(error.into()),
+                Err(CommitError::Repeated(_)) => return Err(OrganizationError::Repeated),
+                // A condition failed, or another transaction used the same items.
+                Err(_) => {}
             }
             self.require_room_for_key(tenant).await?;
             if self.find_api_key(tenant, key.id).await?.is_some() {

@@ -126,16 +126,22 @@ macro_rules! rows {
             /// applicant of a role whose completed voice screen is to be decided about
             screened_applicant: Applicant, "{tenant}#SCREENED#{role:016}"(tenant: Tenant, role: Id) as screened_applicants,
                 "{application:016}"(application: Id), of Role;
-            /// what a member has done to several applicants of a role at once
+            /// application for a role with a label, by the hash of the label: a source, a tag, or the reason for which it ended
+            labelled: Labelled, "{tenant}#LABELLED#{role:016}"(tenant: Tenant, role: Id),
+                "{label}#{application:016}"(label: &str, application: Id), of Role;
+            /// what a member does to several applicants of a role at once, without the applicants
             bulk_act: BulkAct, "{tenant}#BULK#{role:016}"(tenant: Tenant, role: Id) as bulk_acts, "{id:016}"(id: Id),
                 of Role, and expires;
+            /// some of the applicants in such an act
+            bulk_part: BulkPart, "{tenant}#BULK_PART#{role:016}"(tenant: Tenant, role: Id) as bulk_parts,
+                "{act:016}#{number:04}"(act: Id, number: u32), of Role, and expires;
             /// candidate's e-mail address, by the hash of its normal form
             email: Reference, "{tenant}#EMAIL#{hash}"(tenant: Tenant, hash: &Email = hashed(&hash.normalized())), "EMAIL"(),
                 of Others;
             /// word of a candidate in the search index, newest candidate first
             word: WordEntry, "{tenant}#WORD"(tenant: Tenant), "{word_and_candidate}"(word_and_candidate: IndexPosition<'_>),
                 of Tenant;
-            /// words that a candidate had, until their entries are deleted
+            /// words and labels that a candidate had, until their entries are deleted
             former_words: FormerWords, "{tenant}#FORMER_WORDS"(tenant: Tenant), "{candidate:016}"(candidate: Id), of Tenant;
             /// candidate with a phone number, by its hash
             phone: Reference, "{tenant}#PHONE#{hash}", "{candidate:016}", of Others;

@@ -99,17 +99,17 @@ const MAX_DUPLICATES: u32 = 5;
 
 impl Transaction {
     /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address, and has the
-    /// entries of words written. At most 20 tags are deleted and as many written, beside at most two items each for phone
+    /// entries of words and labels written. At most 20 tags are deleted and as many written, beside at most two items each for phone
     /// number, mailbox, source and external id. An erasure also deletes at most 30 words.
     pub(super) fn replace_index(
         &mut self,
         before: Option<&CandidateRecord>,
         after: Option<&CandidateRecord>,
     ) -> Result<(), StoreError> {
+        self.replace_entries(before, after);
         if before.map(indexed) == after.map(indexed) {
             return Ok(());
         }
-        self.replace_words(before, after);
         let keys = |record: Option<&CandidateRecord>| {
             record.map(|record| group_keys(self.tenant, &record.candidate)).unwrap_or_default()
         };
@@ -138,7 +138,7 @@ impl Transaction {
 }
 
 /// What a candidate is found by depends on this.
-const fn indexed(record: &CandidateRecord) -> (&Profile, IndexForm) {
+pub(super) const fn indexed(record: &CandidateRecord) -> (&Profile, IndexForm) {
     (&record.candidate.profile, record.index_form)
 }
 

@@ -18,7 +18,7 @@ pub(super) use super::partition::*;
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition,
+    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Label,
     Member, Phone, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
 };
 
@@ -305,6 +305,22 @@ pub(super) fn answers(tenant: Tenant, endpoint: Id, [first, last]: [Id; 2]) -> P
 /// The search index of all candidates.
 pub(super) fn words(tenant: Tenant) -> Partition {
     Partition::EventuallyConsistent(format!("{tenant}#WORD"))
+}
+
+/// The hash that stands for a label in keys.
+pub(super) fn label(label: &Label) -> String {
+    hashed(&label.folded())
+}
+
+/// The lists by label of all applications for a role.
+pub(super) fn labelled_applications(tenant: Tenant, role: Id) -> Partition {
+    Partition::EventuallyConsistent(labelled(tenant, role, "", Id::LAST).pk)
+}
+
+/// The place of an application in the lists by label, from its place in one of them; it can also be empty, or have a letter that
+/// sorts after all.
+pub(super) fn labelled_position(label: &str, position: &str) -> String {
+    format!("{label}#{position}")
 }
 
 /// A list of the candidates who have something in common.

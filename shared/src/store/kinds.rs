@@ -16,6 +16,7 @@ use super::events::FeedHead;
 use super::finding::{Reference, WordEntry};
 use super::grants::Document;
 use super::indexing::FormerWords;
+use super::labels::Labelled;
 use super::logos::Stored;
 use super::maybe_erased::read_record;
 use super::members::{MemberEmail, OwnersNotice, SecondFactorSetting};

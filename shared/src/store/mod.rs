@@ -32,6 +32,7 @@ mod indexing;
 mod item;
 mod keys;
 mod kinds;
+mod labels;
 mod lease;
 mod list;
 mod logos;

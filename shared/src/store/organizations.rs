@@ -51,6 +51,9 @@ pub enum OrganizationError {
     /// The identifier is in use.
     #[error("the identifier is in use")]
     Exists,
+    /// The form was sent before, and has taken effect.
+    #[error("the form was sent before")]
+    Repeated,
     /// The key is revoked.
     #[error("the key is revoked")]
     KeyRevoked,

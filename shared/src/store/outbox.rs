@@ -109,18 +109,19 @@ impl Store {
         after: i64,
     ) -> Result<(), StoreError> {
         let new_words = std::mem::take(&mut transaction.new_words);
+        let new_labels = std::mem::take(&mut transaction.new_labels);
         let (changes, now, actor) = match &self.origin {
             Some(origin) => (changes, origin.clock.now(), origin.actor().unwrap_or_else(AuditActor::unknown)),
             None => (&[][..], Timestamp::UNIX_EPOCH, AuditActor::system()),
         };
-        if changes.is_empty() && new_words.is_empty() {
+        if changes.is_empty() && new_words.is_empty() && new_labels.is_empty() {
             return Ok(());
         }
         let time = self.next_time(now).max(after.saturating_add(1));
         if !changes.is_empty() {
             transaction.stamp(time);
         }
-        for item in outbox_items(transaction.tenant, changes, &new_words, time, actor)? {
+        for item in outbox_items(transaction.tenant, changes, &new_words, &new_labels, time, actor)? {
             transaction.insert(item);
         }
         Ok(())
@@ -224,11 +225,12 @@ impl Store {
         // Before the first entry is deleted, all events are written.
         let mut count = 0;
         if keys.len() == head.batch.entries.len() {
-            let new_words: Vec<_> = entries.values().flat_map(|entry| entry.new_words.clone()).collect();
+            let new_words = entries.values().flat_map(|entry| entry.new_words.clone()).collect();
+            let new_labels: Vec<_> = entries.values().flat_map(|entry| entry.new_labels.clone()).collect();
             let events = events(tenant, head, entries)?;
             count = events.len();
             lease.write_all(events.into_iter().map(|event| self.put_item(event))).await?;
-            self.write_index(tenant, new_words.into_iter(), &lease).await?;
+            self.write_index(tenant, &new_words, new_labels, &lease).await?;
         }
         lease.write_all(keys.into_iter().map(|key| self.delete_item(key))).await?;
         Ok(count)
@@ -508,8 +510,8 @@ mod tests {
             data: EventData::default(),
         };
         let changes = subjects.iter().map(change).collect();
-        let new_words = Vec::new();
-        OutboxEntry { at: Timestamp::UNIX_EPOCH, actor: AuditActor::system().into(), changes, new_words }
+        let (at, actor) = (Timestamp::UNIX_EPOCH, AuditActor::system().into());
+        OutboxEntry { at, actor, changes, new_words: Vec::new(), new_labels: Vec::new() }
     }
 
     fn place(sk: &str, pk: &str) -> Place {

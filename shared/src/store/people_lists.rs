@@ -1,4 +1,4 @@
-//! The lists of people that members work through: by time, by score, who has applied again, and who waits for the team. A page
+//! The lists of people that members work through: by time, by score, by label, who has applied again, and who waits for the team. A page
 //! takes the same calls whatever the list is: the places on it, and the records of the people there.
 
 use std::collections::HashMap;
@@ -9,17 +9,18 @@ use serde::de::DeserializeOwned;
 
 use super::applications::is_closed;
 use super::keys::{self, Key, Partition, StageOrStatus};
+use super::labels::Labelled;
 use super::list::Range;
 use super::roles::read_stats;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{ApplicationStatus, CandidateRecord, RoleStats, Stage, Tenant, Waiting};
+use crate::model::{ApplicationStatus, CandidateRecord, Label, RoleStats, Stage, Tenant, Waiting};
 
 /// The maximum number of roles that a page of those who wait looks at.
 const ROLES: u32 = 100;
 
 /// A list of people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateList {
     /// Everybody, those in the stage, those with an application with the status, those with an application for the role, or
     /// those whose application for the role is in the stage or has the status.
@@ -44,6 +45,15 @@ pub enum CandidateList {
     Reapplied {
         /// The role.
         role: Id,
+    },
+    /// The candidates whose application for the role has the label. It follows a change by moments.
+    Labelled {
+        /// The role.
+        role: Id,
+        /// The label.
+        label: Label,
+        /// The order.
+        order: Order,
     },
     /// The candidates with active applications that wait for the team, role by role, newest first.
     Waiting(Waiting),
@@ -102,10 +112,10 @@ impl Store {
     pub async fn list_candidate_places(
         &self,
         tenant: Tenant,
-        list: CandidateList,
+        list: &CandidateList,
         page: &Paging,
     ) -> Result<Listed<CandidatePlace>, StoreError> {
-        let (listed, role) = match list {
+        let (listed, role) = match *list {
             CandidateList::ByTime { role: None, state: None, order } => {
                 (self.read_in_order(&keys::candidates(tenant, None, None), page, order).await?, None)
             }
@@ -126,6 +136,9 @@ impl Store {
             }
             CandidateList::Reapplied { role } => {
                 (self.read_page(&keys::reapplied_applicants(tenant, role), page).await?, Some(role))
+            }
+            CandidateList::Labelled { role, ref label, order } => {
+                return self.read_labelled(tenant, role, label, order, page).await;
             }
             CandidateList::Waiting(waiting) => return self.list_waiting(tenant, waiting, page).await,
         };
@@ -188,6 +201,34 @@ impl Store {
         }
         let (items, next) = self.query(partition, page.limit, Range::From { from: &from, before }).await?;
         Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next })
+    }
+
+    /// A page of a role's applications with a label, in either order. It takes one query, which reads no others.
+    async fn read_labelled(
+        &self,
+        tenant: Tenant,
+        role: Id,
+        label: &Label,
+        order: Order,
+        page: &Paging,
+    ) -> Result<Listed<CandidatePlace>, StoreError> {
+        let (partition, label) = (keys::labelled_applications(tenant, role), keys::label(label));
+        let at = |position: &str| keys::labelled_position(&label, position);
+        let (start, end) = (at(""), at("~"));
+        let from = page.before.as_deref().map(at);
+        let range = match order {
+            Order::Newest => Range::From { from: &start, before: Some(from.as_ref().unwrap_or(&end)) },
+            Order::Oldest => Range::Ascending { after: from.as_ref().unwrap_or(&start), to: &end },
+        };
+        let (items, next) = self.query(&partition, page.limit, range).await?;
+        let items =
+            items.into_iter().filter_map(item::read_listed::<Labelled>).map(|labelled| CandidatePlace {
+                position: keys::padded(labelled.id),
+                id: labelled.candidate_id,
+                role: Some(role),
+            });
+        let next = next.as_ref().and_then(|next| next.strip_prefix(&start)).map(ToOwned::to_owned);
+        Ok(Listed { items: items.collect(), next })
     }
 
     /// A page of the applications that wait. Looks at the counters of at most [`ROLES`] roles, and reads only the lists of

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::keys;
+use super::labels::NewLabels;
 use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
@@ -51,6 +52,9 @@ pub(super) struct OutboxEntry {
     /// The people whose words in the search index have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) new_words: Vec<Id>,
+    /// The people whose labels have changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) new_labels: Vec<NewLabels>,
 }
 
 impl Recorded {
@@ -104,6 +108,7 @@ pub(super) fn outbox_items(
     tenant: Tenant,
     changes: &[Recorded],
     new_words: &[Id],
+    new_labels: &[NewLabels],
     time: i64,
     actor: AuditActor,
 ) -> Result<Vec<Item>, StoreError> {
@@ -117,13 +122,18 @@ pub(super) fn outbox_items(
                 format!("a transaction has {} events, and {MAX_EVENTS} are possible", changes.len());
             return Err(StoreError::Internal(message));
         }
-        let new_words = if mode == tenant.mode { new_words } else { &[] };
+        let (new_words, new_labels) = if mode == tenant.mode {
+            (new_words.to_owned(), new_labels.to_owned())
+        } else {
+            Default::default()
+        };
         let first = changes.first().map(|change| change.subject);
-        let person = |id: &Id| Subject { kind: SubjectType::Candidate, id: Some(*id), version: 0 };
-        if let Some(first) = first.or_else(|| new_words.first().map(person)) {
+        let person = new_words.first().copied().or_else(|| Some(new_labels.first()?.candidate));
+        let person = person.map(|id| Subject { kind: SubjectType::Candidate, id: Some(id), version: 0 });
+        if let Some(first) = first.or(person) {
             let key = keys::outbox_item(Tenant { mode, ..tenant }, time, first);
-            let new_words = new_words.to_owned();
-            items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes, new_words }, key, None)?);
+            let entry = OutboxEntry { at, actor: actor.into(), changes, new_words, new_labels };
+            items.push(item::write(&entry, key, None)?);
         }
     }
     Ok(items)

@@ -160,7 +160,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         for _ in 0..WAITS {
             self.follow(tenant, run).await?;
-            if !self.awaits_words(tenant, None).await? {
+            if !self.awaits_entries(tenant, None).await? {
                 return Ok(());
             }
             pause(PageWork { read: PAGE as usize, written: 0 }).await;

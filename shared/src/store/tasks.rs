@@ -25,8 +25,11 @@ pub struct Task {
     mode: Mode,
     /// The kind.
     pub kind: TaskKind,
-    /// The screen, role, candidate, organization or API key.
+    /// The screen, role, candidate, organization, API key or act.
     pub id: Id,
+    /// The role of an act on several candidates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Id>,
     /// When it is due.
     pub due: Timestamp,
     /// The identifier of the request that caused the task, maybe through other tasks. A commit adds it.
@@ -36,7 +39,20 @@ pub struct Task {
 
 impl Task {
     pub(super) fn new(tenant: Tenant, kind: TaskKind, id: Id, due: Timestamp) -> Self {
-        Self { organization: tenant.organization, mode: tenant.mode, kind, id, due, caused_by: None }
+        Self {
+            organization: tenant.organization,
+            mode: tenant.mode,
+            kind,
+            id,
+            role: None,
+            due,
+            caused_by: None,
+        }
+    }
+
+    /// The task, of an act on candidates of this role.
+    pub(super) fn of_role(self, role: Id) -> Self {
+        Self { role: Some(role), ..self }
     }
 
     /// The tenant.

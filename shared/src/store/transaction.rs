@@ -19,6 +19,7 @@ use super::audit_origin::AuditOrigin;
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key, ROLE_STATUS, ROLE_VERSION};
+use super::labels::NewLabels;
 use super::receipts::{Receipt, ReceiptSlot};
 use super::recording::{Recorded, STAMP};
 use super::{Item, Store, StoreError, item};
@@ -158,6 +159,8 @@ pub struct Transaction {
     changes: Vec<Recorded>,
     /// The people whose words in the search index have changed.
     pub(super) new_words: Vec<Id>,
+    /// The people whose labels have changed.
+    pub(super) new_labels: Vec<NewLabels>,
     /// The positions of the actions whose items keep the time of the transaction.
     stamped: BTreeSet<usize>,
 }
@@ -183,6 +186,7 @@ impl Transaction {
             acts: Vec::new(),
             changes: Vec::new(),
             new_words: Vec::new(),
+            new_labels: Vec::new(),
             stamped: BTreeSet::new(),
         }
     }
@@ -201,7 +205,7 @@ impl Transaction {
     pub fn sent(&self) -> usize {
         let has_changes_in = |mode| {
             self.changes.iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode)
-                || (mode == self.tenant.mode && !self.new_words.is_empty())
+                || (mode == self.tenant.mode && !(self.new_words.is_empty() && self.new_labels.is_empty()))
         };
         let outbox = Mode::ALL.into_iter().filter(|mode| has_changes_in(*mode)).count();
         self.actions.len() + self.acts.len() + outbox

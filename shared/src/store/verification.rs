@@ -10,11 +10,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::applications::{SCREENED, counted_cause, now, read_rejections, rejections};
 use super::candidate_records::DAMAGED;
 use super::changes::Changes;
-use super::indexing::word_entries;
+use super::indexing::{label_entries, word_entries};
 use super::item::number;
 use super::keys::{self, Key, Partition};
+use super::labels::is_labelled;
 use super::list::Range;
-use super::maybe_erased::{MaybeErased, read_record};
+use super::maybe_erased::MaybeErased;
 use super::roles::Kept;
 use super::{Item, MAX_BATCH, Owner, Store, StoreError, Transaction, item};
 use crate::id::Id;
@@ -33,6 +34,16 @@ pub struct Finding {
     pub problem: String,
     /// Whether it was repaired.
     pub repaired: bool,
+}
+
+/// An item that the feed writes or deletes.
+enum Indexed {
+    /// The entry of a word in the search index.
+    Word(String),
+    /// The entry of an application in a list by label.
+    Label,
+    /// Former words and labels.
+    Former,
 }
 
 /// Checks one tenant.
@@ -107,7 +118,10 @@ impl Check<'_> {
         match owner {
             Owner::Candidate => Box::pin(self.candidate(key, id)).await,
             Owner::Screen => Box::pin(self.screen(id)).await,
-            Owner::Role => Box::pin(self.role(item, id, &items)).await,
+            Owner::Role => {
+                Box::pin(self.no_longer_indexed(&items)).await?;
+                Box::pin(self.role(item, id, &items)).await
+            }
             Owner::Tenant | Owner::Endpoint | Owner::Member | Owner::Others => Ok(()),
         }
     }
@@ -163,20 +177,29 @@ impl Check<'_> {
         expected.insert_candidate(record.clone(), &[])?;
         let guard = |transaction: &mut Transaction| transaction.require_candidate(&record);
         Box::pin(self.copies(expected, &key, guard)).await?;
-        Box::pin(self.words(&record)).await
+        let (candidate, form) = (&record.candidate, record.index_form);
+        let words = SearchWords::of(&candidate.profile, form);
+        let words = word_entries(self.tenant, candidate.id, form, &words)?;
+        Box::pin(self.entries(&record, &words, Transaction::write_words)).await?;
+        let labels = label_entries(self.tenant, &record)?;
+        Box::pin(self.entries(&record, &labels, Transaction::write_labels)).await
     }
 
-    /// Compares the entries of a candidate in the search index, unless the feed has yet to write them.
-    async fn words(&mut self, record: &CandidateRecord) -> Result<(), StoreError> {
-        let (tenant, candidate, form) = (self.tenant, &record.candidate, record.index_form);
-        let entries = word_entries(tenant, candidate.id, form, &SearchWords::of(&candidate.profile, form))?;
-        if self.differences(&entries).await?.is_empty()
-            || self.store.awaits_words(tenant, Some(candidate.id)).await?
+    /// Compares entries of a candidate that the feed writes, unless it has yet to write them. `write` has them written.
+    async fn entries(
+        &mut self,
+        record: &CandidateRecord,
+        entries: &[(Key, Item)],
+        write: impl Fn(&mut Transaction, Id),
+    ) -> Result<(), StoreError> {
+        let (tenant, candidate) = (self.tenant, &record.candidate);
+        if self.differences(entries).await?.is_empty()
+            || self.store.awaits_entries(tenant, Some(candidate.id)).await?
         {
             return Ok(());
         }
         // The feed has written the last change before. If the candidate has changed since, the next run will check again.
-        let wrong = self.differences(&entries).await?;
+        let wrong = self.differences(entries).await?;
         if wrong.is_empty() || self.version_of(candidate.id).await? != Some(record.version) {
             return Ok(());
         }
@@ -184,7 +207,7 @@ impl Check<'_> {
         if self.rebuilds {
             let mut transaction = Transaction::new(tenant);
             transaction.require_candidate(record);
-            transaction.write_words(candidate.id);
+            write(&mut transaction, candidate.id);
             repaired = Box::pin(self.store.attempt(transaction)).await?;
         }
         for (key, _, problem) in wrong {
@@ -199,55 +222,72 @@ impl Check<'_> {
         Ok(record.and_then(MaybeErased::present).map(|record| record.version))
     }
 
-    /// Finds entries in the search index of words that their candidates do not have, and former words, unless the feed has
-    /// yet to delete them.
+    /// Finds entries of words and labels that their candidates do not have, and former ones, unless the feed has yet to
+    /// delete them.
     async fn no_longer_indexed(&mut self, items: &[Item]) -> Result<(), StoreError> {
         let mut found = Vec::new();
         for item in items {
             let key = Key::of(item)?;
             match self.store.kind_of(item).map(|kind| kind.name) {
                 Ok("word") => {
-                    let position =
-                        IndexPosition::parse(&key.sk).map(|IndexPosition { word, id }| (word.to_owned(), id));
-                    found.extend(position.map(|(word, id)| (key, id, Some(word))));
+                    let position = IndexPosition::parse(&key.sk);
+                    let word =
+                        position.map(|IndexPosition { word, id }| (id, Indexed::Word(word.to_owned())));
+                    found.extend(word.map(|(id, word)| (key, id, word)));
+                }
+                Ok("labelled") => {
+                    let candidate = Id::new(item::count(item, "candidate_id"));
+                    found.extend(candidate.map(|id| (key, id, Indexed::Label)));
                 }
                 Ok("former_words") => {
                     let id = key.id()?;
-                    found.push((key, id, None));
+                    found.push((key, id, Indexed::Former));
                 }
-                _ => return Ok(()),
+                _ => {}
             }
         }
         for found in found.chunks(MAX_BATCH) {
             let people: BTreeSet<_> = found.iter().map(|(_, id, _)| *id).collect();
             let key = |id| keys::candidate_record(self.tenant, id);
-            let mut records = self.store.read_many(people.iter().map(|id| key(*id))).await?;
-            let records = people.into_iter().map(|id| (id, key(id).take_from(&mut records).map(read_record)));
-            let records: HashMap<_, _> = records.collect();
-            for (key, id, word) in found {
-                let record = match records.get(id) {
-                    Some(Some(Ok(MaybeErased::Present(record)))) => Some(record),
-                    // It is reported.
-                    Some(Some(Err(_))) => continue,
-                    Some(Some(Ok(MaybeErased::Erased(_))) | None) | None => None,
+            let mut items = self.store.read_many(people.iter().map(|id| key(*id))).await?;
+            let mut records = HashMap::new();
+            for id in people {
+                let record = match key(id).take_from(&mut items) {
+                    Some(item) => self.store.complete_record(self.tenant, item).await,
+                    None => Ok(None),
                 };
-                Box::pin(self.not_of(record, key, *id, word.as_deref())).await?;
+                match record {
+                    Ok(record) => drop(records.insert(id, record.and_then(MaybeErased::present))),
+                    // It is reported.
+                    Err(StoreError::Unreadable(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            for (key, id, indexed) in found {
+                if let Some(record) = records.get(id) {
+                    Box::pin(self.not_of(record.as_ref(), key, *id, indexed)).await?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Reports the entry of a word that a candidate does not have, or the item with former words if there is no word.
+    /// Reports an entry that a candidate does not have, or the item with former ones.
     async fn not_of(
         &mut self,
         record: Option<&CandidateRecord>,
         key: &Key,
         id: Id,
-        word: Option<&str>,
+        indexed: &Indexed,
     ) -> Result<(), StoreError> {
-        let words = record.map(|record| SearchWords::of(&record.candidate.profile, record.index_form));
-        let has_word = word.is_some_and(|word| words.is_some_and(|words| words.contains(word)));
-        if has_word || self.store.awaits_words(self.tenant, Some(id)).await? {
+        let has_entry = match (indexed, record) {
+            (Indexed::Word(word), Some(CandidateRecord { candidate, index_form, .. })) => {
+                SearchWords::of(&candidate.profile, *index_form).contains(word)
+            }
+            (Indexed::Label, Some(record)) => is_labelled(self.tenant, record, key),
+            (Indexed::Former, _) | (_, None) => false,
+        };
+        if has_entry || self.store.awaits_entries(self.tenant, Some(id)).await? {
             return Ok(());
         }
         // The feed has deleted what the last change has left. If there was another since, the next run will check again.
@@ -261,16 +301,16 @@ impl Check<'_> {
             if let Some(record) = record {
                 transaction.require_candidate(record);
             }
-            if word.is_some() {
-                transaction.delete(key.clone());
-            } else {
-                transaction.write_words(id);
+            match indexed {
+                Indexed::Word(_) | Indexed::Label => transaction.delete(key.clone()),
+                Indexed::Former => transaction.write_words(id),
             }
             repaired = Box::pin(self.store.attempt(transaction)).await?;
         }
-        let problem = match word {
-            Some(_) => "it is the entry of a word that the candidate does not have",
-            None => "the entries of these words may still be in the search index",
+        let problem = match indexed {
+            Indexed::Word(_) => "it is the entry of a word that the candidate does not have",
+            Indexed::Label => "it is the entry of a label that the application does not have",
+            Indexed::Former => "the entries of these words and labels may still be stored",
         };
         self.found(key.clone(), problem.to_owned(), repaired);
         Ok(())

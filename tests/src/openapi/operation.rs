@@ -15,15 +15,19 @@ use super::schema::Described;
 use super::words::in_words;
 
 /// The titles of operations whose id is a poor title.
-pub(super) const TITLES: [(&str, &str); 13] = [
+pub(super) const TITLES: [(&str, &str); 17] = [
     ("apply_candidate", "Create application"),
+    ("complete_file", "Complete upload"),
+    ("create_quick_post", "Post a job"),
     ("invite_screen", "Invite to voice screen"),
     ("list_posts", "List X posts"),
-    ("post_job", "Post job to X"),
+    ("post_job", "Post a job on X"),
     ("redeliver_webhook_endpoint", "Redeliver event"),
     ("replay_webhook_endpoint", "Replay events"),
     ("send_message", "Send MCP message"),
     ("show_form", "Show application form"),
+    ("show_indeed", "Show Indeed feed"),
+    ("show_linkedin", "Show LinkedIn feed"),
     ("show_openapi", "Show OpenAPI document"),
     ("show_protected_api", "Show API metadata"),
     ("show_protected_host", "Show host metadata"),

@@ -287,6 +287,59 @@ async fn what_is_missing_or_superfluous_in_the_search_index_is_found_and_repaire
 }
 
 #[tokio::test]
+async fn what_is_missing_or_superfluous_in_the_lists_by_label_is_found_and_repaired() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let posted = json!({ "role": { "title": "Cook" } });
+    let role = api.post("/api/v1/quick_post", posted).await.expect(201).number("/role/id");
+    let create = async |name: &str| {
+        let email = format!("{}@example.com", name.to_lowercase());
+        let person = json!({ "name": name, "email": email, "tags": ["x", "y"], "role_id": role });
+        api.post("/api/v1/candidates", person).await.expect(201).number("/id")
+    };
+    let (ann, jane) = (create("Ann").await, create("Jane").await);
+    api.write_open_roles(1..=2).await;
+    api.write_applications(jane, 1..=2).await;
+    Box::pin(api.run_feed()).await;
+    let before = api.stored_items().await;
+    let is_labelled = |pk: &str| pk.starts_with("1#live#LABELLED#");
+    let labelled = before.keys().filter(|(pk, _)| is_labelled(pk)).count();
+    assert_eq!(labelled, 4 * 3, "a source and two tags of each application");
+    // Nobody has been written by this release yet, and there is an entry of a person who does not exist.
+    let mut damaged = before.clone();
+    let (of_ann, entry) = before
+        .iter()
+        .find(|((pk, _), item)| is_labelled(pk) && item["candidate_id"] == AttributeValue::N(ann.to_string()))
+        .unwrap();
+    damaged.retain(|(pk, _), _| !is_labelled(pk));
+    let mut nobody = entry.clone();
+    let sk = of_ann.1.replace('#', "x#");
+    nobody.insert("sk".to_owned(), AttributeValue::S(sk.clone()));
+    damaged.insert((of_ann.0.clone(), sk), nobody.clone());
+    nobody.insert("sk".to_owned(), AttributeValue::S("a#0000000000000007".to_owned()));
+    nobody.insert("candidate_id".to_owned(), AttributeValue::N("7".to_owned()));
+    damaged.insert((of_ann.0.clone(), "a#0000000000000007".to_owned()), nobody);
+    api.restore(&damaged).await;
+    for (command, repaired) in [("verify 1", false), ("rebuild 1 --preview", false), ("rebuild 1", true)] {
+        let summary = admin.json(&format!("{command} --items-per-second 1000000")).await;
+        let findings = summary["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), labelled + 2, "{findings:?}");
+        assert!(findings.iter().all(|found| found["repaired"] == repaired), "{findings:?}");
+    }
+    Box::pin(api.run_feed()).await;
+    assert_eq!(admin.json("verify 1 --items-per-second 1000000").await["findings"], json!([]));
+    let after = api.stored_items().await;
+    let entries = |items: &Items| {
+        items
+            .iter()
+            .filter(|((pk, _), _)| is_labelled(pk))
+            .map(|(key, item)| (key.clone(), item.clone()))
+            .collect::<Items>()
+    };
+    assert_eq!(entries(&after), entries(&before));
+}
+
+#[tokio::test]
 async fn an_item_without_a_form_is_found_and_stays() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
