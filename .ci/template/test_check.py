@@ -366,6 +366,10 @@ class Faults(unittest.TestCase):
         def statement(template, name, place):
             return template["Resources"][name]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"][place]
 
+        def allowing(template, name, action):
+            policy = template["Resources"][name]["Properties"]["Policies"][0]["PolicyDocument"]
+            return next(one for one in policy["Statement"] if one["Action"] == action)
+
         faults = {
             "NoSuch is not a resource or a parameter": lambda t: logs(t).update(RetentionInDays={"Ref": "NoSuch"}),
             "Missing is not a resource": lambda t: logs(t).update(KmsKeyId={"Fn::GetAtt": ["Missing", "Arn"]}),
@@ -426,7 +430,7 @@ class Faults(unittest.TestCase):
             "TableEncryption allows the use of the key without": lambda t: t["Resources"]["TableEncryption"]["Properties"][
                 "PolicyDocument"
             ]["Statement"][0].pop("Condition"),
-            "allows s3:PutObject outside of a folder": lambda t: statement(t, "TasksFunctionRole", 4).update(
+            "allows s3:PutObject outside of a folder": lambda t: allowing(t, "TasksFunctionRole", "s3:PutObject").update(
                 Resource={"Fn::Sub": "${Resumes.Arn}/*"}
             ),
         }

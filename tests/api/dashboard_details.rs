@@ -1,5 +1,6 @@
 //! Details of people's pages and of boards in the dashboard: tags with commas, addresses in notes, cards, and moves back.
 
+use http::Method;
 use serde_json::{Value, json};
 use tests::browser::{Browser, Form, input, plain};
 use tests::dashboard::{actions, owner};
@@ -118,6 +119,37 @@ async fn addresses_in_notes_are_links_and_nothing_else_is() {
     );
     // What a candidate wrote is only text.
     assert_eq!(page.text.matches(rel).count(), 2);
+}
+
+/// The sign comes with the first note and goes with the last one, and neither is a change of the candidate.
+#[tokio::test]
+async fn a_card_has_a_sign_while_there_are_notes() {
+    let api = TestApi::new().await;
+    let ada = acme(&api).await;
+    let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+    api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
+    let id = add(&api, json!({ "name": "Ada", "email": "ada@x.example", "role_id": role })).await;
+    let notes = format!("/api/v1/candidates/{id}/notes");
+    let has_sign = async || {
+        let page = ada.get(&format!("/dashboard/roles/{role}")).await.expect(200);
+        page.text.contains("with notes")
+    };
+    assert!(!has_sign().await);
+    let before = api.get(&format!("/api/v1/candidates/{id}")).await.expect(200).body["updated_at"].clone();
+    let mut added = Vec::new();
+    for text in ["one", "two"] {
+        added.push(api.post(&notes, json!({ "text": text })).await.expect(201).number("/id"));
+        assert!(has_sign().await);
+    }
+    let delete = async |note: u64| {
+        api.request(Method::DELETE, &format!("{notes}/{note}")).send().await.expect(200);
+    };
+    delete(added[0]).await;
+    assert!(has_sign().await);
+    delete(added[1]).await;
+    assert!(!has_sign().await);
+    let after = api.get(&format!("/api/v1/candidates/{id}")).await.expect(200).body["updated_at"].clone();
+    assert_eq!(before, after);
 }
 
 #[tokio::test]

@@ -132,6 +132,8 @@ struct Card {
     /// The time in the stage: `today` or `12 days`.
     age: String,
     source: String,
+    /// Whether the team has written notes.
+    has_notes: bool,
     /// Whether the candidate has applied again since the last move.
     reapplied: bool,
     /// The stages that the candidate can be moved to.
@@ -174,6 +176,7 @@ impl Card {
                 days => format!("{days} days"),
             },
             source: source_name(application.source.as_str()).to_owned(),
+            has_notes: candidate.has_notes,
             reapplied: application.reapplied,
             targets: if application.status() == ApplicationStatus::Active {
                 targets.collect()

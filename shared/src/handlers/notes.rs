@@ -4,6 +4,7 @@ use super::responses::note::Note;
 use crate::http::{Added, ApiRequest, Collection, Error, Listing, Reply, Unversioned, Visible, input};
 use crate::id::Id;
 use crate::model::{self, NoteText, TouchpointKind};
+use crate::store::Paging;
 
 use super::candidate_lookup::find;
 
@@ -38,7 +39,9 @@ pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Vis
     let mut transaction = request.transaction();
     transaction.insert_note(candidate_id, &note)?;
     let history = author.touchpoints([TouchpointKind::NoteAdded { note_id: id }]);
-    transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
+    let mut after = before.clone().advance_version();
+    after.candidate.has_notes = true;
+    transaction.replace_candidate(&before, &after, &history)?;
     let note = request.visible(Note::of(candidate_id, note));
     let reply = Reply::ok(&note)?.created_without_address();
     request.commit(transaction, reply).await
@@ -62,7 +65,12 @@ pub(super) async fn delete(
     id: Id,
 ) -> Result<Reply<Unversioned<Visible<Note>>>, Error> {
     let (store, candidate_id) = (request.context.store(), request.id()?);
-    let (before, note) = tokio::join!(find(&request), store.find_note(request.tenant(), candidate_id, id));
+    let two = Paging { limit: 2, before: None };
+    let (before, note, newest) = tokio::join!(
+        find(&request),
+        store.find_note(request.tenant(), candidate_id, id),
+        store.list_notes(request.tenant(), candidate_id, &two)
+    );
     let before = before?;
     let note = note?.ok_or(Error::NotFound)?;
     request.input()?;
@@ -72,7 +80,9 @@ pub(super) async fn delete(
     let mut transaction = request.transaction();
     transaction.delete_note(candidate_id, id);
     let history = request.author().touchpoints([TouchpointKind::NoteDeleted { note_id: id }]);
-    transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
+    let mut after = before.clone().advance_version();
+    after.candidate.has_notes = newest?.items.iter().any(|note| note.id != id);
+    transaction.replace_candidate(&before, &after, &history)?;
     let note = request.visible(Note::of(candidate_id, note));
     request.commit(transaction, Reply::ok(&note)?.unversioned()).await
 }

@@ -1,5 +1,7 @@
 //! Candidates: people, their applications, and the stage that follows from these.
 
+use std::ops::Not;
+
 use serde::{Deserialize, Serialize};
 
 use super::application::{Application, ApplicationStatus, End, Move, Origin, RoleCopy, RoleState};
@@ -76,6 +78,9 @@ pub struct Candidate {
     pub created_at: Timestamp,
     /// When the candidate was last updated.
     pub updated_at: Timestamp,
+    /// Whether the team has written notes, which are items of their own.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub has_notes: bool,
 }
 
 /// The stage of a candidate without applications.
@@ -241,7 +246,7 @@ impl CandidateRecord {
     /// A new candidate.
     pub fn new(id: Id, profile: Profile, now: Timestamp) -> Self {
         let stage = Stage::Applied;
-        let candidate = Candidate { id, profile, stage, created_at: now, updated_at: now };
+        let candidate = Candidate { id, profile, stage, created_at: now, updated_at: now, has_notes: false };
         Self {
             candidate,
             own: OwnStage { stage, end: None, changed_at: None, ever_hired: false },

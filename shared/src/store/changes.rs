@@ -16,9 +16,9 @@ use super::keys::{EXPIRES_AT, FILTER, PK, REAPPLIED, SK, STATUS_FILTER};
 const MAX_CHANGES: usize = 100;
 /// The attribute that identifies the elements of a list.
 const ID: &str = "id";
-/// What an application has only for a time, and is left out of its items where it has none: who rejected it and why, and its
-/// resume file.
-const OF_APPLICATIONS: [&str; 3] = ["rejected_by", "rejection_reason_id", "resume_file_id"];
+/// What an item has only for a time, and is left out where there is none: of an application who rejected it and why, and its
+/// resume file; of a candidate that there are notes.
+const FOR_A_TIME: [&str; 4] = ["rejected_by", "rejection_reason_id", "resume_file_id", "has_notes"];
 
 /// An update expression with its names and values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,10 +53,10 @@ impl Changes {
     }
 
     /// What gives an item all attributes of `item`, whether it exists or not. An attribute that puts an item into an index,
-    /// lets it expire, marks it, or says what an application no longer has is removed unless `item` has it.
+    /// lets it expire, marks it, or that it has only for a time is removed unless `item` has it.
     pub(super) fn to(item: Item) -> Self {
         let marks = [FILTER, STATUS_FILTER, EXPIRES_AT, REAPPLIED];
-        let absent = marks.into_iter().chain(OF_APPLICATIONS).filter(|name| !item.contains_key(*name));
+        let absent = marks.into_iter().chain(FOR_A_TIME).filter(|name| !item.contains_key(*name));
         let removed: Vec<_> = absent.map(|name| (vec![Step::Attribute(name.to_owned())], None)).collect();
         let kept = item.into_iter().filter(|(name, _)| !is_key(name));
         let set = kept.map(|(name, value)| (vec![Step::Attribute(name)], Some(value)));
@@ -258,8 +258,8 @@ mod tests {
         let changes = Changes::to(item(json!({ "pk": "1", "sk": "2", "name": "Ada", "filter": "x" })));
         assert_eq!(
             text(&changes),
-            "SET filter = \"x\", name = \"Ada\" REMOVE expires_at, reapplied, rejected_by, rejection_reason_id, \
-             resume_file_id, status_filter"
+            "SET filter = \"x\", name = \"Ada\" REMOVE expires_at, has_notes, reapplied, rejected_by, \
+             rejection_reason_id, resume_file_id, status_filter"
         );
     }
 }
