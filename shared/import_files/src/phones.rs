@@ -3,21 +3,17 @@
 use shared::model::{Phone, PhoneError};
 
 use crate::Settings;
-use crate::table::is_digits;
 
 /// Reads a number, with a warning if it had to be completed. Fails with the end of a sentence that begins with the name of a
 /// field.
 pub(crate) fn read(text: &str, settings: &Settings) -> Result<(Phone, Option<String>), String> {
-    let whole = text.strip_suffix(".0").unwrap_or(text);
-    // A zero before them shows that they are as they were typed.
-    if !is_digits(whole) || whole.starts_with('0') {
-        return Phone::read(text, settings.country)
-            .map(|phone| (phone, None))
-            .map_err(|problem| problem.to_string());
-    }
-    match Phone::of_digits(whole, settings.country, settings.plain_phones) {
+    let Some(digits) = Phone::bare_digits(text) else {
+        let read = Phone::read(text, settings.country);
+        return read.map(|phone| (phone, None)).map_err(|problem| problem.to_string());
+    };
+    match Phone::of_digits(&digits, settings.country, settings.plain_phones) {
         Ok(phone) => {
-            let warning = format!("phone has no plus: {whole} was read as {}", phone.as_str());
+            let warning = format!("phone has no plus: {digits} was read as {}", phone.as_str());
             Ok((phone, Some(warning)))
         }
         Err(problem @ PhoneError::Ambiguous { .. }) => {

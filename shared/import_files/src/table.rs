@@ -115,7 +115,8 @@ pub(crate) fn plain_id(cell: &Cell) -> Result<Option<String>, String> {
     if text.is_empty() || is_nothing(cell) {
         return Ok(None);
     }
-    let whole = text.strip_suffix(".0").filter(|whole| is_digits(whole)).unwrap_or(text);
+    let without_decimals = text.strip_suffix(".0").or_else(|| text.strip_suffix(",0"));
+    let whole = without_decimals.filter(|whole| is_digits(whole)).unwrap_or(text);
     let lower = whole.to_lowercase();
     let is_cut = lower.split_once("e+").is_some_and(|(mantissa, exponent)| {
         is_digits(exponent) && is_digits(&mantissa.replacen(['.', ','], "", 1))
@@ -128,7 +129,7 @@ pub(crate) fn plain_id(cell: &Cell) -> Result<Option<String>, String> {
     Ok(Some(whole.to_owned()))
 }
 
-pub(crate) fn is_digits(text: &str) -> bool {
+fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -209,6 +209,18 @@ fn values_are_what_people_typed() {
 }
 
 #[test]
+fn a_phone_is_bare_whatever_a_program_has_put_around_it() {
+    for phone in ["48512345678,0", "48512345678.00", "48.512.345.678", "\u{202d}48512345678\u{202c}"] {
+        let outcome = csv(&format!("Name,Email,Phone\nA,a@x.example,\"{phone}\"\n")).unwrap();
+        assert!(
+            outcome.messages(1).contains("+4948512345678 or +48512345678"),
+            "{phone}: {}",
+            outcome.messages(1)
+        );
+    }
+}
+
+#[test]
 fn messages_say_what_a_program_has_done() {
     let usual = Reading::default();
     let lost = example("libreoffice-de-semicolon.csv", &usual);

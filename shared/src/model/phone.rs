@@ -174,7 +174,7 @@ impl FromStr for GivenPhone {
 
 /// The text without what means nothing in a number: invisible marks, other scripts, a `tel:`, the apostrophe that makes a cell
 /// of a spreadsheet a text, and the decimals that a spreadsheet has added to a number.
-fn plain(typed: &str) -> Result<String, PhoneError> {
+pub(super) fn plain(typed: &str) -> Result<String, PhoneError> {
     if typed.chars().count() > Phone::MAX_TYPED {
         return Err(PhoneError::Text);
     }

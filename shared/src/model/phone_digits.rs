@@ -3,7 +3,7 @@
 use rlibphonenumber::PHONE_NUMBER_UTIL;
 
 use super::Country;
-use super::phone::{Phone, PhoneError, e164, parse, settled, valid};
+use super::phone::{Phone, PhoneError, e164, parse, plain, settled, valid};
 use super::string_enum::string_enum;
 
 string_enum! {
@@ -17,6 +17,21 @@ string_enum! {
 }
 
 impl Phone {
+    /// The digits of a text that is nothing else, as a program may have left of a number: also with decimals, or with the
+    /// thousands apart. `None` if they begin with a zero, which shows that they are as they were typed.
+    pub fn bare_digits(typed: &str) -> Option<String> {
+        let text = plain(typed).ok()?;
+        let separator = text.chars().find(|c| matches!(c, '.' | ',' | '\''));
+        let mut groups =
+            separator.map_or_else(|| vec![text.as_str()], |separator| text.split(separator).collect());
+        let first = groups.remove(0);
+        let are_thousands = groups.is_empty() || first.len() <= 3;
+        let is_number = are_thousands && groups.iter().all(|group| group.len() == 3);
+        let digits = first.to_owned() + &groups.concat();
+        let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        (is_number && are_digits && !digits.starts_with('0')).then_some(digits)
+    }
+
     /// Reads digits that a program may have taken a plus or zeros from: as a number of `country`, or with a country code. Only
     /// a valid number counts. If both readings are valid and differ, it is the one with a country code if the digits begin with
     /// the code of `country`; otherwise only `plain` can decide.
@@ -44,5 +59,34 @@ impl Phone {
             (national, international, None) => international.or(national),
         };
         settled(&chosen.ok_or(PhoneError::NoReading)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_bare_whatever_a_program_has_put_around_them() {
+        for typed in [
+            "48512345678",
+            "48512345678.0",
+            "48512345678,0",
+            "48512345678.00",
+            "'48512345678",
+            "tel:48512345678",
+            "\u{202d}48512345678\u{202c}",
+            "48.512.345.678",
+            "48,512,345,678",
+            "48'512'345'678",
+            "４８５１２３４５６７８",
+        ] {
+            assert_eq!(Phone::bare_digits(typed).as_deref(), Some("48512345678"), "{typed}");
+        }
+        for typed in
+            ["", "+48512345678", "048512345678", "48 512 345 678", "415.555.0123", "4.8E+10", "4851.234", "x"]
+        {
+            assert_eq!(Phone::bare_digits(typed), None, "{typed}");
+        }
     }
 }
