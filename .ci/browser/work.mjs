@@ -208,6 +208,13 @@ export async function visit(world, options = {}) {
     await said(/You can undo it for a day/);
     assert.ok(await page.getByRole("button", { name: /^Undo for 4 rejected by/ }).isVisible());
   });
+  await look("work-several-roles", async () => {
+    await visitor.go("/dashboard/candidates");
+    await page.getByRole("checkbox", { name: /^Select / }).first().check();
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await page.waitForURL(/bulk/);
+    await page.getByText("All roles", { exact: true }).waitFor();
+  });
   await look("work-x", async () => {
     await visitor.go(board);
     await page.getByRole("link", { name: "Post to X" }).click();

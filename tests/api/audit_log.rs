@@ -185,7 +185,7 @@ async fn a_read_without_its_entry_returns_no_data() {
             let response = if path.starts_with("/dashboard") {
                 let path = path.replace(&fixtures.role.to_string(), &fixtures.candidate.to_string());
                 let path = if path.ends_with("/bulk") {
-                    format!("/dashboard/roles/{}/bulk?to=interview&id={}", fixtures.role, fixtures.candidate)
+                    format!("{path}?list=&to=interview&id={}", fixtures.candidate)
                 } else if path.contains("/roles/") {
                     format!("/dashboard/roles/{}", fixtures.role)
                 } else if path.contains("/screens/") {

@@ -23,7 +23,9 @@ use crate::dashboard_pages::text_of;
 
 const ROLE: u64 = 1;
 const LIST: &str = "/dashboard/candidates?role_id=1";
-const BULK: &str = "/dashboard/roles/1/bulk";
+const BULK: &str = "/dashboard/candidates/bulk";
+/// The parameter that names the list.
+const OF_ROLE: &str = "list=role_id%3D1";
 
 fn id(number: u64) -> Id {
     Id::new(number).unwrap()
@@ -42,13 +44,20 @@ async fn write(api: &TestApi, people: u64) {
 }
 
 async fn write_applicant(api: &TestApi, number: u64) {
+    write_applicant_of(api, number, &[ROLE]).await;
+}
+
+/// Writes somebody who has applied for these roles.
+async fn write_applicant_of(api: &TestApi, number: u64, roles: &[u64]) {
     let (now, tenant) = (api.environment.clock.now(), tenant(ACME, Mode::Live));
-    let role = api.store().find_role(tenant, id(ROLE)).await.unwrap().unwrap();
     let name = Name::parse(&format!("Candidate {number:03}")).unwrap().unwrap();
     let email = format!("candidate{number}@example.com").parse().unwrap();
     let profile = Profile { phone: Some("+14155552671".parse().unwrap()), ..Profile::new(name, email) };
-    let record = CandidateRecord::new(id(person(number)), profile, now);
-    let record = record.apply(id(2 * person(number)), &role, Source::API, now).unwrap();
+    let mut record = CandidateRecord::new(id(person(number)), profile, now);
+    for (application, role) in (2 * person(number)..).zip(roles) {
+        let role = api.store().find_role(tenant, id(*role)).await.unwrap().unwrap();
+        record = record.apply(id(application), &role, Source::API, now).unwrap();
+    }
     let mut transaction = Transaction::new(tenant);
     transaction.insert_candidate(record, &[]).unwrap();
     api.store().commit(transaction).await.unwrap();
@@ -56,6 +65,11 @@ async fn write_applicant(api: &TestApi, number: u64) {
 
 async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
+}
+
+/// The role of a person in a test over two roles.
+const fn role_of(person: u64) -> u64 {
+    ROLE + person % 2
 }
 
 /// Requests an act on everybody in the list of those who have applied. Returns the path of its page.
@@ -79,7 +93,11 @@ fn act_of(path: &str) -> &str {
 }
 
 async fn undo(browser: &Browser<'_>, path: &str) -> Response {
-    browser.post(&format!("{BULK}/undo"), &[("group", act_of(path))]).await
+    undo_in(browser, OF_ROLE, path).await
+}
+
+async fn undo_in(browser: &Browser<'_>, list: &str, path: &str) -> Response {
+    browser.post(&format!("{BULK}/undo?{list}"), &[("group", act_of(path))]).await
 }
 
 async fn said(browser: &Browser<'_>, path: &str) -> String {
@@ -239,7 +257,7 @@ async fn only_those_who_were_in_the_list_are_changed_and_nobody_who_moved_meanwh
     api.post(&format!("/api/v1/candidates/{}/erase", person(5)), json!({})).await.expect(202);
     let globex = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
     globex.get(&page).await.expect(404);
-    globex.post(&format!("{BULK}/stop"), &[("group", act_of(&page))]).await.expect(404);
+    globex.post(&format!("{BULK}/stop?{OF_ROLE}"), &[("group", act_of(&page))]).await.expect(404);
     undo(&globex, &page).await.expect(404);
     run_all(&api).await;
     let text = said(&ada, &page).await;
@@ -284,7 +302,8 @@ async fn an_act_that_is_stopped_ends_after_the_part_and_is_undone_for_those_it_h
     let ada = acme(&api).await;
     let page = press(&ada, "rejected", ("reason", "")).await;
     api.run_tasks().await;
-    let stop = async || ada.post(&format!("{BULK}/stop"), &[("group", act_of(&page))]).await.expect(303);
+    let stop =
+        async || ada.post(&format!("{BULK}/stop?{OF_ROLE}"), &[("group", act_of(&page))]).await.expect(303);
     assert_eq!(act_of(stop().await.header("location")), act_of(&page));
     stop().await;
     assert_says(&ada, &page, "100 of 250 candidates rejected. Stopped.").await;
@@ -293,7 +312,7 @@ async fn an_act_that_is_stopped_ends_after_the_part_and_is_undone_for_those_it_h
     assert!(undone.header("location").ends_with("done=bulk-undone"), "{}", undone.header("location"));
     let stats = api.get("/api/v1/roles/1/stats").await.expect(200);
     assert_eq!(stats.number("/stages/applied/now"), 250);
-    let nothing = ada.post(&format!("{BULK}/stop"), &[("group", "17")]).await.expect(303);
+    let nothing = ada.post(&format!("{BULK}/stop?{OF_ROLE}"), &[("group", "17")]).await.expect(303);
     assert!(nothing.header("location").ends_with("failed=nothing-to-stop"));
 
     // While a part is worked on, which a run was killed in, the part is finished.
@@ -306,7 +325,7 @@ async fn an_act_that_is_stopped_ends_after_the_part_and_is_undone_for_those_it_h
     });
     tasks::run_for(api.environment.clone(), demo::task_partitions()).await.unwrap_err();
     api.dynamodb.inject_faults(|_, _| None);
-    ada.post(&format!("{BULK}/stop"), &[("group", act_of(&page))]).await.expect(303);
+    ada.post(&format!("{BULK}/stop?{OF_ROLE}"), &[("group", act_of(&page))]).await.expect(303);
     assert_says(&ada, &page, "Stopping after the hundred whose turn it is.").await;
     run_all(&api).await;
     assert_says(&ada, &page, "100 of 250 candidates given the note. Stopped.").await;
@@ -370,14 +389,15 @@ async fn notes_stay_under_a_legal_hold_and_calls_that_have_begun_are_not_cancell
     assert!(text.contains("These are 100 of 110."), "{text}");
 }
 
-/// An act of the owner, which is in parts of these people, and is due.
+/// An act of the owner, which is in parts of these people, and is due. If it is of no role, it is over two.
 async fn insert(api: &TestApi, act: BulkAct, parts: &[&[u64]]) -> BulkAct {
     let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
     let parts_count = u32::try_from(parts.len()).unwrap();
     for (number, people) in (0..).zip(parts) {
-        let people = people.iter().map(|one| BulkPerson::waiting(id(*one), None)).collect();
+        let role = |one: u64| act.role_id.or_else(|| Id::new(role_of(one)));
+        let people = people.iter().map(|one| BulkPerson::waiting(id(*one), role(*one), None)).collect();
         let part = BulkPart { act: act.id, number, at: act.at, done_at: None, people, version: 1 };
-        transaction.insert_bulk_part(act.role_id, &part).unwrap();
+        transaction.insert_bulk_part(&part).unwrap();
     }
     let act = BulkAct { parts: parts_count, ..act };
     transaction.insert_bulk_act(&act).unwrap();
@@ -390,7 +410,7 @@ async fn act(api: &TestApi, number: u64, role: u64, kind: BulkKind) -> BulkAct {
     let name = owner.name.as_str().to_owned();
     BulkAct {
         id: id(number),
-        role_id: id(role),
+        role_id: Some(id(role)),
         kind,
         to: Some(if kind == BulkKind::Rejected { Stage::Rejected } else { Stage::Interview }),
         from: None,
@@ -426,15 +446,18 @@ pub(crate) async fn begin_note(api: &TestApi, role: u64, candidate: u64) {
 /// A run that is killed after any call is repeated: nobody is changed twice, nobody is left out, and the undo counts right.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_run_that_is_killed_after_any_call_is_repeated() {
-    for (kind, field) in [
-        (BulkKind::Noted, 2),
-        (BulkKind::Rejected, 0),
-        (BulkKind::Moved, 0),
-        (BulkKind::Tagged, 1),
-        (BulkKind::Invited, 3),
+    for (kind, field, role) in [
+        (BulkKind::Noted, 2, Some(ROLE)),
+        (BulkKind::Rejected, 0, None),
+        (BulkKind::Moved, 0, Some(ROLE)),
+        (BulkKind::Tagged, 1, Some(ROLE)),
+        (BulkKind::Invited, 3, None),
     ] {
         let api = TestApi::new().await;
-        write(&api, 3).await;
+        api.write_open_roles(1..=2).await;
+        for number in 0..3 {
+            write_applicant_of(&api, number, &[role.unwrap_or_else(|| role_of(person(number)))]).await;
+        }
         let (acme, people) = (tenant(ACME, Mode::Live), [person(0), person(1), person(2)]);
         let stored = async |act: &BulkAct| {
             api.store().find_bulk_act(acme, act.role_id, act.id).await.unwrap().unwrap()
@@ -458,7 +481,7 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
             let now = later(api.environment.clock.now(), SignedDuration::from_secs(1));
             api.clock.set(&now.to_string());
             let number = 5_000 + u64::try_from(calls).unwrap();
-            let new = act(&api, number, ROLE, kind).await;
+            let new = BulkAct { role_id: role.map(id), ..act(&api, number, ROLE, kind).await };
             let act = insert(&api, new, &[&people[..2], &people[2..]]).await;
             let mut is_whole = killed(calls).await;
             for _ in 0..3 {
@@ -526,7 +549,8 @@ async fn two_runs_at_the_same_time_change_everybody_once() {
     );
     assert!(runs.await.iter().all(Result::is_ok));
     run_all(&api).await;
-    let done = api.store().find_bulk_act(tenant(ACME, Mode::Live), id(ROLE), act.id).await.unwrap().unwrap();
+    let done =
+        api.store().find_bulk_act(tenant(ACME, Mode::Live), act.role_id, act.id).await.unwrap().unwrap();
     assert_eq!((done.state, done.changed), (BulkState::Done, 5));
     for number in 0..5 {
         assert_eq!(notes(&api, number).await, 1);
@@ -549,4 +573,52 @@ async fn an_act_is_undone_also_after_more_than_a_hundred_others() {
     }
     undo(&ada, "act=5000").await.expect(303);
     assert_eq!(candidate(&api, 0).await["tags"], json!([]));
+}
+
+#[tokio::test]
+async fn everybody_in_a_list_over_two_roles_is_rejected_stopped_and_brought_back() {
+    const OPEN: &str = "list=status%3Dactive";
+    let api = TestApi::new().await;
+    let ada = acme(&api).await;
+    api.write_open_roles(1..=2).await;
+    for number in 0..120 {
+        write_applicant_of(&api, number, &[role_of(number)]).await;
+    }
+    // Somebody has applied for both, and is rejected for both.
+    write_applicant_of(&api, 120, &[1, 2]).await;
+    let page = press_in(&ada, "status%3Dactive", "rejected", ("reason", "Filled")).await;
+    assert_says(&ada, &page, "Rejecting 0 of 122 candidates ...").await;
+    assert_says(&ada, &page, "All roles").await;
+    api.run_tasks().await;
+    // The lists over all roles show it, those of a role do not.
+    for list in ["/dashboard/candidates", "/dashboard/candidates?waiting=applied"] {
+        assert_says(&ada, list, "Rejecting 100 of 122 candidates ...").await;
+    }
+    assert!(!said(&ada, LIST).await.contains("Rejecting"));
+    let stop = format!("{BULK}/stop?{OPEN}");
+    ada.post(&stop, &[("group", act_of(&page))]).await.expect(303);
+    assert_says(&ada, &page, "100 of 122 candidates rejected. Stopped.").await;
+    assert_eq!(applied(&api).await, 22);
+    // The newest applications are the first.
+    let rejected = candidate(&api, 120).await["applications"].to_string();
+    assert_eq!(rejected.matches("\"stage\":\"rejected\"").count(), 2, "{rejected}");
+    undo_in(&ada, OPEN, &page).await.expect(303);
+    assert_says(&ada, &page, "Undone for 100 of 100 candidates.").await;
+    assert_eq!(applied(&api).await, 122);
+    // A note is about the person, who gets one.
+    let page = press_in(&ada, "status%3Dactive", "note", ("text", "Met at the fair")).await;
+    run_without_calls(&api).await;
+    run_without_calls(&api).await;
+    assert_says(&ada, &page, "121 of 121 candidates given the note.").await;
+    assert_eq!((notes(&api, 120).await, notes(&api, 0).await), (1, 1));
+}
+
+/// The number of applications for both roles in the first stage.
+async fn applied(api: &TestApi) -> u64 {
+    let mut applied = 0;
+    for role in [1, 2] {
+        let stats = api.get(&format!("/api/v1/roles/{role}/stats")).await.expect(200);
+        applied += stats.number("/stages/applied/now");
+    }
+    applied
 }

@@ -450,9 +450,9 @@ async fn several_candidates_move_one_by_one_and_a_repetition_finishes_the_rest()
     }
     let list = ada.get(&format!("/dashboard/candidates?role_id={role}&all=yes")).await.expect(200);
     assert_eq!(list.text.matches(" checked").count(), 4);
-    let bulk = format!("/dashboard/roles/{role}/bulk");
+    let bulk = format!("/dashboard/candidates/bulk?list=role_id%3D{role}");
     let chosen: Vec<_> = people.iter().map(|id| format!("id={id}")).collect();
-    let review = ada.get(&format!("{bulk}?to=rejected&{}", chosen.join("&"))).await.expect(200);
+    let review = ada.get(&format!("{bulk}&to=rejected&{}", chosen.join("&"))).await.expect(200);
     let key = key_of(&review);
     let values: Vec<_> = people.iter().map(|id| format!("{id}.applied")).collect();
     let mut fields = vec![("to", "rejected"), ("reason", "Filled"), ("key", &*key)];
@@ -486,10 +486,10 @@ async fn several_candidates_move_one_by_one_and_a_repetition_finishes_the_rest()
     assert_eq!(rejections, 1);
     // Nobody of another organization, and nobody without an application for the role.
     let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
-    grace.get(&format!("{bulk}?to=rejected&{}", chosen.join("&"))).await.expect(404);
-    let empty = ada.get(&format!("{bulk}?to=rejected&id=17")).await.expect(303);
+    grace.get(&format!("{bulk}&to=rejected&{}", chosen.join("&"))).await.expect(404);
+    let empty = ada.get(&format!("{bulk}&to=rejected&id=17")).await.expect(303);
     assert!(empty.header("location").ends_with("failed=nobody-selected"));
-    ada.get(&format!("{bulk}?to=hired&id={}", people[0])).await.expect(404);
+    ada.get(&format!("{bulk}&to=hired&id={}", people[0])).await.expect(404);
 }
 
 #[tokio::test]

@@ -144,6 +144,7 @@ mod search_index;
 mod secrets;
 mod seeing;
 mod several_at_once;
+mod several_roles;
 mod shape;
 mod signing_keys;
 mod start_page;

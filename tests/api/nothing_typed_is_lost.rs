@@ -144,8 +144,8 @@ async fn a_posting_and_a_bulk_move_are_carried_out_once_after_signing_in() {
     let description = "🦀".repeat(18_000);
     let job = Form::of(&page, "/dashboard/quick-post").set("role.title", "Crab keeper");
     let job = job.set("role.description", &description).set("publish", "false");
-    let bulk_path = format!("/dashboard/roles/{}/bulk", fixtures.role);
-    let page = browser.get(&format!("{bulk_path}?to=interview&id={}", fixtures.candidate)).await.expect(200);
+    let bulk_path = format!("/dashboard/candidates/bulk?list=role_id%3D{}", fixtures.role);
+    let page = browser.get(&format!("{bulk_path}&to=interview&id={}", fixtures.candidate)).await.expect(200);
     let bulk = Form::of(&page, &bulk_path);
     api.clock.set(NEXT_MORNING);
     let asked = browser.submit("/dashboard/quick-post", &job).await;

@@ -291,7 +291,7 @@ async fn everybody_in_a_list_by_label_is_changed() {
     add_all(&api, 0..30, role, &json!({ "tags": ["x"] })).await;
     add_all(&api, 30..33, role, &json!({})).await;
     api.run_feed().await;
-    let path = format!("/dashboard/roles/{role}/bulk?list=role_id%3D{role}%26label%3Dtag%26word%3Dx");
+    let path = format!("/dashboard/candidates/bulk?list=role_id%3D{role}%26label%3Dtag%26word%3Dx");
     let page = ada.get(&format!("{path}&to=rejected&everybody=yes")).await.expect(200);
     let done = ada.submit(&path, &Form::of(&page, &path).and("reason_id", "5")).await.expect(303);
     assert_eq!(done.header("location"), format!("{}&done=bulk-done", list(role, "tag&word=x")));
@@ -301,7 +301,9 @@ async fn everybody_in_a_list_by_label_is_changed() {
     assert!(text_of(&page).contains("25 of 30 candidates"), "{}", text_of(&page));
     assert_eq!(all(&ada, &list(role, "5")).await.len(), 30);
     let group = page.text.split("name=\"group\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    ada.post(&format!("/dashboard/roles/{role}/bulk/undo"), &[("group", group)]).await.expect(303);
+    ada.post(&format!("/dashboard/candidates/bulk/undo?list=role_id%3D{role}"), &[("group", group)])
+        .await
+        .expect(303);
     assert_eq!(all(&ada, &list(role, "5")).await, [""; 0]);
     assert_eq!(all(&ada, &list(role, "tag&word=x")).await.len(), 30);
 }

@@ -36,7 +36,7 @@ async fn stages(api: &TestApi, role: u64) -> (u64, u64) {
 /// The review of an act on these people: where its form is sent, and the form.
 async fn review(ada: &Browser<'_>, role: u64, to: &str, people: &[u64]) -> (String, Form) {
     let ids: Vec<_> = people.iter().map(|id| format!("id={id}")).collect();
-    let path = format!("/dashboard/roles/{role}/bulk?list=role_id%3D{role}%26stage%3Dapplied");
+    let path = format!("/dashboard/candidates/bulk?list=role_id%3D{role}%26stage%3Dapplied");
     let page = ada.get(&format!("{path}&to={to}&{}", ids.join("&"))).await.expect(200);
     let form = Form::of(&page, &path);
     (path, form)
@@ -55,7 +55,7 @@ async fn undos(ada: &Browser<'_>, role: u64) -> Vec<(String, String)> {
 }
 
 async fn undo(ada: &Browser<'_>, role: u64, group: &str) -> Response {
-    ada.post(&format!("/dashboard/roles/{role}/bulk/undo"), &[("group", group)]).await
+    ada.post(&format!("/dashboard/candidates/bulk/undo?list=role_id%3D{role}"), &[("group", group)]).await
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn everybody_in_a_list_of_at_most_100_is_changed_at_once() {
     let api = TestApi::new().await;
     let ada = acme(&api).await;
     let (role, _) = role_with(&api, 30).await;
-    let path = format!("/dashboard/roles/{role}/bulk?list=role_id%3D{role}%26stage%3Dapplied");
+    let path = format!("/dashboard/candidates/bulk?list=role_id%3D{role}%26stage%3Dapplied");
     let page = ada.get(&format!("{path}&to=rejected&everybody=yes")).await.expect(200);
     assert!(text_of(&page).contains("Reject everybody in the list"), "{}", text_of(&page));
     let form = Form::of(&page, &path);
@@ -182,7 +182,7 @@ async fn several_get_a_tag_a_note_or_an_invitation() {
         assert_eq!(candidate(*id).await.string("/voice_screens/0/status"), "cancelled");
     }
     for to in ["hired", "x", ""] {
-        let path = format!("/dashboard/roles/{role}/bulk?to={to}&id={}", people[0]);
+        let path = format!("/dashboard/candidates/bulk?list=role_id%3D{role}&to={to}&id={}", people[0]);
         ada.get(&path).await.expect(404);
     }
 }

@@ -1,6 +1,6 @@
-//! What members do to several candidates of a role at once: those who are selected, or everybody in a list. At most 100 are
-//! changed by the request itself, each by a transaction of its own; a task works on more, and a page shows its progress. What
-//! was done can be undone for a day, as one.
+//! What members do to several candidates at once: those who are selected, or everybody in a list. What is done to an application
+//! is done to the one that the list shows. At most 100 people are changed by the request itself, each by a transaction of its
+//! own; a task works on more, and a page shows its progress. What was done can be undone for a day, as one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use shared::model::{
 use shared::store::Paging;
 
 use crate::bulk_progress::{act_path, progress};
-use crate::candidate_list::{ListPage, Listing, chosen};
+use crate::candidate_list::{ListPage, Listing};
 use crate::candidates::people;
 use crate::form_page::{fields_of, sentence};
 use crate::layout::{Layout, Section};
@@ -39,8 +39,8 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 #[template(path = "bulk.html")]
 struct BulkPage<'p> {
     layout: Layout<'p>,
-    role: u64,
-    title: &'p str,
+    /// The title of the list's role; `None` if the list is over all roles.
+    title: Option<&'p str>,
     /// What is done: a stage, `tag`, `note` or `invite`.
     to: &'static str,
     /// The path of the list.
@@ -60,21 +60,37 @@ struct BulkPage<'p> {
 struct Person {
     id: Id,
     name: String,
+    /// The role of the application, with its title.
+    role: Option<(Id, String)>,
     stage: Stage,
 }
 
 impl Person {
-    fn of(record: &CandidateRecord, role: Id) -> Self {
-        Self {
+    /// The person with the application that the list shows; `None` if there is none for this role.
+    fn of(list: &ListPage, record: &CandidateRecord, role: Option<Id>) -> Option<Self> {
+        let application = list.about(role).application(record);
+        let role = application.map(|application| &application.role);
+        let wanted = list.list.role();
+        (wanted.is_none() || role.map(|role| role.id) == wanted).then(|| Self {
             id: record.candidate.id,
             name: record.candidate.profile.name.as_str().to_owned(),
-            stage: chosen(record, Some(role)).map_or(record.candidate.stage, |application| application.stage),
-        }
+            role: role.map(|role| (role.id, role.title.as_str().to_owned())),
+            stage: application.map_or(record.candidate.stage, |application| application.stage),
+        })
     }
 
-    /// The candidate and the stage that was shown, as the value of a form's field.
+    /// The candidate, the stage that was shown, and the role, as the value of a form's field.
     fn value(&self) -> String {
-        format!("{}.{}", self.id, self.stage.as_str())
+        let role = self.role.as_ref().map(|(id, _)| format!(".{id}")).unwrap_or_default();
+        format!("{}.{}{role}", self.id, self.stage.as_str())
+    }
+
+    /// Reads the value.
+    fn waiting(value: &str, list: &ListPage) -> Option<BulkPerson> {
+        let mut parts = value.split('.');
+        let (id, stage) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let role = parts.next().and_then(|role| role.parse().ok());
+        Some(BulkPerson::waiting(id, list.list.role().or(role), Some(stage)))
     }
 }
 
@@ -95,8 +111,8 @@ impl BulkPage<'_> {
 #[template(path = "bulk_act.html")]
 struct ActPage<'p> {
     layout: Layout<'p>,
-    role: u64,
-    title: &'p str,
+    /// The title of the list's role; `None` if the list is over all roles.
+    title: Option<&'p str>,
     act: &'p BulkAct,
     /// The path of the list.
     list: String,
@@ -115,6 +131,8 @@ struct LeftOut {
     id: Id,
     /// The name; `None` if the candidate was erased.
     name: Option<String>,
+    /// The title of the role of the application.
+    role: Option<String>,
     why: String,
 }
 
@@ -147,23 +165,30 @@ impl ActPage<'_> {
 /// Shows to whom something would be done.
 pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let query = request.context.query();
-    let role = find_role(&request).await?;
+    let list = list_of(&request)?;
+    let role = find_role(&request, &list).await?;
     if let Some(id) = query.non_empty("act") {
-        let act = find_act(&request, role.id, id.parse().map_err(|_| Error::NotFound)?).await?;
-        let page = act_page(&request, &role, &act, Vec::new()).await?;
+        let act = find_act(&request, &list, id.parse().map_err(|_| Error::NotFound)?).await?;
+        let page = act_page(&request, &list, role.as_ref(), &act, Vec::new()).await?;
         return Ok(Reply::page(&page)?.showing(page.left_out.len()));
     }
     let to = act(query.get("to"))?;
-    let list = list_of(&request, role.id);
-    let is_everybody = query.get("everybody") == "yes" && !list.list.is_by_score();
+    let kind = kind_of(to);
+    let is_everybody = query.get("everybody") == "yes" && list.list.has_everybody();
+    if is_everybody && kind.is_of_application() && !list.list.is_of_applications() {
+        return Ok(Alert::ChooseRole.redirect_to(&list.path()).showing(0));
+    }
     let (records, has_more) = if is_everybody {
         let (people, next) = people(&request, &list, 25).await?;
-        (people.into_iter().map(|(record, _)| record).collect(), next.is_some())
+        (people, next.is_some())
     } else {
-        let ids: Vec<Id> = query.all("id").filter_map(|id| id.parse().ok()).take(MAX).collect();
-        (in_order(&request, &ids).await?, false)
+        let chosen: Vec<_> = query.all("id").filter_map(selected).take(MAX).collect();
+        (in_order(&request, &chosen).await?, false)
     };
-    let people: Vec<_> = of_role(&records, role.id).collect();
+    let mut seen = HashSet::new();
+    let people = records.iter().filter_map(|(record, role)| Person::of(&list, record, *role));
+    let role_of = |person: &Person| person.role.as_ref().map(|(role, _)| *role);
+    let people: Vec<_> = people.filter(|one| seen.insert(kind.subject(one.id, role_of(one)))).collect();
     if people.is_empty() {
         return Ok(Alert::NobodySelected.redirect_to(&list.path()).showing(0));
     }
@@ -172,8 +197,7 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let page = BulkPage {
         key: layout.key.clone(),
         layout,
-        role: role.id.get(),
-        title: role.content.title.as_str(),
+        title: role.as_ref().map(|role| role.content.title.as_str()),
         to,
         list: list.path(),
         reasons: reasons(&request, to).await?,
@@ -184,22 +208,25 @@ pub(crate) async fn review(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     Ok(Reply::page(&page)?.showing(shown))
 }
 
-/// The list that the page was opened from, of this role.
-fn list_of(request: &MemberRequest, role: Id) -> ListPage {
-    let list = ListPage::opened_from(request).filter(|list| list.list.role() == Some(role));
-    list.unwrap_or_else(|| ListPage::of_role(role))
+/// The list that the page was opened from. Without one, nobody knows who was meant.
+fn list_of(request: &MemberRequest) -> Result<ListPage, Error> {
+    ListPage::opened_from(request).ok_or(Error::NotFound)
 }
 
-/// The records of these candidates, in this order.
-async fn in_order(request: &MemberRequest, ids: &[Id]) -> Result<Vec<CandidateRecord>, Error> {
-    let mut found = request.context.store().find_listed(request.tenant(), ids.iter().copied()).await?;
-    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+/// A candidate who is selected in a list, and the role of the application that the list shows.
+fn selected(value: &str) -> Option<(Id, Option<Id>)> {
+    let (id, role) = value.split_once('.').unwrap_or((value, ""));
+    Some((id.parse().ok()?, role.parse().ok()))
 }
 
-/// Those who have applied for the role.
-fn of_role(records: &[CandidateRecord], role: Id) -> impl Iterator<Item = Person> {
-    let applied = records.iter().filter(move |record| record.application(role).is_some());
-    applied.map(move |record| Person::of(record, role))
+/// The records of these candidates, in this order, each with the role of the application.
+async fn in_order(
+    request: &MemberRequest,
+    chosen: &[(Id, Option<Id>)],
+) -> Result<Vec<(CandidateRecord, Option<Id>)>, Error> {
+    let ids = chosen.iter().map(|(id, _)| *id);
+    let found = request.context.store().find_listed(request.tenant(), ids).await?;
+    Ok(chosen.iter().filter_map(|(id, role)| Some((found.get(id)?.clone(), *role))).collect())
 }
 
 /// The reasons that can be chosen for a rejection.
@@ -215,29 +242,32 @@ async fn reasons(request: &MemberRequest, to: &str) -> Result<Vec<RejectionReaso
 /// tries again for those who were left out.
 pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (form, store, tenant) = (request.page.form(), request.context.store(), request.tenant());
-    let role = find_role(&request).await?;
+    let list = list_of(&request)?;
+    let role = find_role(&request, &list).await?;
     let to = act(form.get("to"))?;
-    let list = list_of(&request, role.id);
-    let is_everybody = form.get("everybody") == "yes" && !list.list.is_by_score();
-    let mut new = new_act(&request, &role, to).map_err(in_words)?;
+    let is_everybody = form.get("everybody") == "yes" && list.list.has_everybody();
+    let mut new = new_act(&request, &list, to).map_err(in_words)?;
+    if is_everybody && new.kind.is_of_application() && !list.list.is_of_applications() {
+        return Ok(Alert::ChooseRole.redirect_to(&list.path()));
+    }
     let mut meant = if is_everybody {
-        new.from = list.list.stage();
+        new.from = list.list.stage().filter(|_| list.list.is_of_applications());
         match everybody(&request, &list).await? {
-            Some(ids) => ids.into_iter().map(|id| BulkPerson::waiting(id, None)).collect(),
+            Some(people) => people,
             None => return Ok(Alert::ListTooLong.redirect_to(&list.path())),
         }
     } else {
-        let chosen = form.all("candidate").filter_map(|value| {
-            let (id, stage) = value.split_once('.')?;
-            Some(BulkPerson::waiting(id.parse().ok()?, Some(stage.parse().ok()?)))
-        });
-        let mut seen = HashSet::new();
-        chosen.filter(|person| seen.insert(person.id)).take(MAX).collect::<Vec<_>>()
+        form.all("candidate").filter_map(|value| Person::waiting(value, &list)).take(MAX).collect()
     };
+    // A list over all roles may have a person several times.
+    let mut seen = HashSet::new();
+    meant.retain(|person| seen.insert(new.kind.subject(person.id, person.role_id)));
     if meant.len() as u64 <= BulkAct::AT_ONCE {
         let found = store.find_listed(tenant, meant.iter().map(|person| person.id)).await?;
+        let has_applied = |record: &CandidateRecord, role: Id| record.application(role).is_some();
         meant.retain(|person| {
-            found.get(&person.id).is_some_and(|record| record.application(role.id).is_some())
+            let found = found.get(&person.id);
+            found.is_some_and(|record| person.role_id.is_none_or(|role| has_applied(record, role)))
         });
         meant = bulk_acts::look_at(&new, &meant, &found);
         new.is_prepared = true;
@@ -253,7 +283,7 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
     };
     let begun: serde_json::Value = serde_json::from_str(begun.body()).unwrap_or_default();
     let id = begun["id"].as_u64().and_then(Id::new).ok_or(Error::NotFound)?;
-    let mut act = store.find_bulk_act(tenant, role.id, id).await?.ok_or(Error::NotFound)?;
+    let mut act = store.find_bulk_act(tenant, list.list.role(), id).await?.ok_or(Error::NotFound)?;
     if act.id != new_id {
         act = try_again(&request, act, words.unwrap_or_default()).await?;
     }
@@ -264,7 +294,7 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
     if act.refused > 0 {
         let again = form.iter().filter(|(name, _)| *name != "csrf");
         let again = again.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        return Reply::page(&act_page(&request, &role, &act, again).await?);
+        return Reply::page(&act_page(&request, &list, role.as_ref(), &act, again).await?);
     }
     let notice = match act.kind {
         BulkKind::Noted => Notice::NotesAdded,
@@ -293,7 +323,7 @@ async fn try_again(request: &MemberRequest, act: BulkAct, words: BulkWords) -> R
     let Some((after, waiting)) = act.again(words, &part) else { return Ok(act) };
     let after = BulkAct { task_due: Some(later(request.context.now(), PATIENCE)), ..after };
     let mut transaction = request.transaction();
-    transaction.replace_bulk_part(act.role_id, &part, &waiting)?;
+    transaction.replace_bulk_part(&part, &waiting)?;
     transaction.replace_bulk_act(&act, &after)?;
     store.commit(transaction).await?;
     Ok(after)
@@ -310,36 +340,33 @@ fn in_words(error: Error) -> Error {
 }
 
 /// The act that the form describes, without its people. Fails if what was typed is invalid.
-fn new_act(request: &MemberRequest, role: &Role, to: &str) -> Result<BulkAct, Error> {
+fn new_act(request: &MemberRequest, list: &ListPage, to: &str) -> Result<BulkAct, Error> {
     let form = request.page.form();
     let typed = |name: &str| form.non_empty(name).map(ToOwned::to_owned);
     let (mut words, mut tag) = (BulkWords::default(), None);
-    let kind = match to {
-        "note" => {
+    let kind = kind_of(to);
+    match kind {
+        BulkKind::Noted => {
             read_form::<NewNote>(&fields_of(&[("text", form.get("text"))]))?;
             words.text = typed("text");
-            BulkKind::Noted
         }
-        "tag" => {
+        BulkKind::Tagged => {
             tag = Tag::parse(form.get("tag")).ok().flatten();
             if tag.is_none() {
                 return Err(Error::Validation(vec!["tag must have 1 to 50 characters".to_owned()]));
             }
-            BulkKind::Tagged
         }
-        "invite" => BulkKind::Invited,
-        "rejected" => {
+        BulkKind::Rejected => {
             let reasons = [("reason_id", form.get("reason_id")), ("reason", form.get("reason"))];
             read_form::<Rejection>(&fields_of(&reasons))?;
             (words.reason_id, words.reason) = (typed("reason_id"), typed("reason"));
-            BulkKind::Rejected
         }
-        _ => BulkKind::Moved,
-    };
+        BulkKind::Moved | BulkKind::Invited => {}
+    }
     let now = request.context.now();
     Ok(BulkAct {
         id: request.context.ids().next(),
-        role_id: role.id,
+        role_id: list.list.role(),
         kind,
         to: to.parse().ok(),
         from: None,
@@ -366,60 +393,64 @@ fn new_act(request: &MemberRequest, role: &Role, to: &str) -> Result<BulkAct, Er
     })
 }
 
-/// Everybody who is in a list now; `None` if these are too many.
-async fn everybody(request: &MemberRequest, list: &ListPage) -> Result<Option<Vec<Id>>, Error> {
+/// Everybody who is in a list now, each with the role of the application in the list; `None` if these are too many.
+async fn everybody(request: &MemberRequest, list: &ListPage) -> Result<Option<Vec<BulkPerson>>, Error> {
     let Listing::Stored(list) = &list.list else { return Ok(Some(Vec::new())) };
-    let (mut ids, mut page) = (Vec::new(), Paging { limit: PLACES, before: None });
+    let (mut people, mut page) = (Vec::new(), Paging { limit: PLACES, before: None });
     loop {
         let store = request.context.store();
         let listed = store.list_candidate_places(request.tenant(), list, &page).await?;
-        ids.extend(listed.items.into_iter().map(|place| place.id));
+        people.extend(listed.items.into_iter().map(|place| BulkPerson::waiting(place.id, place.role, None)));
         page.before = listed.next;
-        if ids.len() > BulkAct::MAX {
+        if people.len() > BulkAct::MAX {
             return Ok(None);
         }
         if page.before.is_none() {
-            return Ok(Some(ids));
+            return Ok(Some(people));
         }
     }
 }
 
-/// The act with this identifier, unless it was too long ago.
-async fn find_act(request: &MemberRequest, role: Id, id: Id) -> Result<BulkAct, Error> {
-    let found = request.context.store().find_bulk_act(request.tenant(), role, id).await?;
+/// The act with this identifier that was begun in such a list, unless it was too long ago.
+async fn find_act(request: &MemberRequest, list: &ListPage, id: Id) -> Result<BulkAct, Error> {
+    let found = request.context.store().find_bulk_act(request.tenant(), list.list.role(), id).await?;
     found.filter(|act| act.is_working() || act.kept_until() > request.context.now()).ok_or(Error::NotFound)
 }
 
 /// The page of an act: its progress, and then for whom nothing was done, and why.
 async fn act_page<'p>(
     request: &'p MemberRequest,
-    role: &'p Role,
+    list: &ListPage,
+    role: Option<&'p Role>,
     act: &'p BulkAct,
     again: Vec<(String, String)>,
 ) -> Result<ActPage<'p>, Error> {
-    let list = list_of(request, role.id);
     let (result, left_out_count) = match act.state {
         BulkState::Undoing | BulkState::Undone => (BulkResult::Kept, act.kept),
         _ => (BulkResult::Refused, act.refused),
     };
     let people = people_with(request, act, result, left_out_count).await?;
     let ids = people.iter().map(|person| person.id);
-    let mut records = if people.is_empty() {
+    let records = if people.is_empty() {
         HashMap::new()
     } else {
         request.context.store().find_listed(request.tenant(), ids).await?
     };
-    let left_out = people.into_iter().map(|person| LeftOut {
-        id: person.id,
-        name: records.remove(&person.id).map(|record| record.candidate.profile.name.as_str().to_owned()),
-        why: person.why.as_deref().map(sentence).unwrap_or_default(),
+    let left_out = people.into_iter().map(|person| {
+        let record = records.get(&person.id);
+        let application = record.zip(person.role_id).and_then(|(record, role)| record.application(role));
+        LeftOut {
+            id: person.id,
+            name: record.map(|record| record.candidate.profile.name.as_str().to_owned()),
+            role: application.map(|application| application.role.title.as_str().to_owned()),
+            why: person.why.as_deref().map(sentence).unwrap_or_default(),
+        }
     });
     Ok(ActPage {
         layout: Layout::of(request, Section::Candidates),
-        role: role.id.get(),
-        title: role.content.title.as_str(),
+        title: role.map(|role| role.content.title.as_str()),
         act,
-        path: act_path(&list, act),
+        path: act_path(list, act),
         list: list.path(),
         left_out: left_out.collect(),
         left_out_count,
@@ -449,10 +480,10 @@ async fn people_with(
 
 /// Stops an act after the people whose turn it is.
 pub(crate) async fn stop(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let role = find_role(&request).await?;
-    let list = list_of(&request, role.id);
+    let list = list_of(&request)?;
+    find_role(&request, &list).await?;
     let group: Id = request.page.form().get("group").parse().map_err(|_| Error::NotFound)?;
-    let act = match find_act(&request, role.id, group).await {
+    let act = match find_act(&request, &list, group).await {
         Err(Error::NotFound) => return Ok(Alert::NothingToStop.redirect_to(&list.path())),
         found => found?,
     };
@@ -467,10 +498,10 @@ pub(crate) async fn stop(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Undoes an act: at once, or as a task if it had more than 100 people. Whoever has moved on since then stays as they are.
 pub(crate) async fn undo(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (store, now) = (request.context.store(), request.context.now());
-    let role = find_role(&request).await?;
-    let list = list_of(&request, role.id);
+    let list = list_of(&request)?;
+    find_role(&request, &list).await?;
     let group: Id = request.page.form().get("group").parse().map_err(|_| Error::NotFound)?;
-    let act = match find_act(&request, role.id, group).await {
+    let act = match find_act(&request, &list, group).await {
         Err(Error::NotFound) => return Ok(Alert::NothingToUndo.redirect_to(&list.path())),
         found => found?,
     };
@@ -504,7 +535,20 @@ fn act(word: &str) -> Result<&'static str, Error> {
     stages.chain(["tag", "note", "invite"]).find(|known| *known == word).ok_or(Error::NotFound)
 }
 
-async fn find_role(request: &MemberRequest) -> Result<Role, Error> {
-    let found = request.context.store().find_role(request.tenant(), request.context.id()?).await?;
-    found.ok_or(Error::NotFound)
+/// What is done, by a word that [`act`] knows.
+fn kind_of(to: &str) -> BulkKind {
+    match to {
+        "note" => BulkKind::Noted,
+        "tag" => BulkKind::Tagged,
+        "invite" => BulkKind::Invited,
+        "rejected" => BulkKind::Rejected,
+        _ => BulkKind::Moved,
+    }
+}
+
+/// The role of the list; `None` if the list is over all roles.
+async fn find_role(request: &MemberRequest, list: &ListPage) -> Result<Option<Role>, Error> {
+    let Some(id) = list.list.role() else { return Ok(None) };
+    let found = request.context.store().find_role(request.tenant(), id).await?;
+    found.map(Some).ok_or(Error::NotFound)
 }

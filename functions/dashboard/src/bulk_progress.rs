@@ -2,7 +2,7 @@
 
 use shared::model::{BulkAct, BulkKind, BulkState, BulkStop, grouped};
 
-use crate::candidate_list::ListPage;
+use crate::candidate_list::{ListPage, PATH};
 
 /// How far an act is, in words.
 pub(crate) fn progress(act: &BulkAct) -> String {
@@ -39,5 +39,5 @@ pub(crate) fn progress(act: &BulkAct) -> String {
 
 /// The path of the page of an act.
 pub(crate) fn act_path(list: &ListPage, act: &BulkAct) -> String {
-    format!("/dashboard/roles/{}/bulk?act={}&{}", act.role_id, act.id, list.parameter())
+    format!("{PATH}/bulk?act={}&{}", act.id, list.parameter())
 }

@@ -176,6 +176,22 @@ impl Listing {
         matches!(self, Self::Stored(CandidateList::Scored { .. }))
     }
 
+    /// Whether something can be done to everybody in the list. A search finds a page at a time.
+    pub(crate) const fn has_everybody(&self) -> bool {
+        matches!(self, Self::Stored(_)) && !self.is_by_score()
+    }
+
+    /// Whether the list has applications, each with its role, and not people, who may have applied for several.
+    pub(crate) const fn is_of_applications(&self) -> bool {
+        match self {
+            Self::Stored(CandidateList::ByTime { role, state, .. }) => {
+                role.is_some() || matches!(state, Some(StageOrStatus::Status(_)))
+            }
+            Self::Stored(_) => true,
+            Self::Found { .. } => false,
+        }
+    }
+
     /// Whether the first page has the oldest.
     const fn is_ascending(&self) -> bool {
         matches!(
@@ -236,12 +252,6 @@ impl ListPage {
     /// The first page of another list.
     pub(crate) const fn first(list: Listing) -> Self {
         Self { list, place: Place::first(), is_board: false, about: None }
-    }
-
-    /// The first page of everybody who has applied for a role.
-    pub(crate) const fn of_role(role: Id) -> Self {
-        let (role, state, order) = (Some(role), None, Order::Newest);
-        Self::first(Listing::Stored(CandidateList::ByTime { role, state, order }))
     }
 
     /// The query of the page.

@@ -45,7 +45,9 @@ const NOTES: u32 = 25;
 #[template(path = "candidates.html")]
 struct CandidatesPage<'p> {
     layout: Layout<'p>,
-    /// The list that is shown, in words.
+    /// What is listed.
+    listing: &'p Listing,
+    /// The list in words.
     heading: &'static str,
     /// What waits for the team, and then everybody, by stage and by status.
     filters: Vec<Filter>,
@@ -74,7 +76,7 @@ struct CandidatesPage<'p> {
     suspects: Option<String>,
     /// The number of candidates in the list, where a counter has it.
     total: Option<String>,
-    /// What was lately done to several of the role's candidates.
+    /// What was lately done to several candidates in lists of the role, or in those over all roles.
     acts: Vec<ActRow>,
     /// The lists that the team has saved.
     views: Vec<ViewLink<'p>>,
@@ -129,12 +131,6 @@ struct ReasonOption {
     count: String,
 }
 
-impl CandidatesPage<'_> {
-    fn is_by_score(&self) -> bool {
-        self.order.as_ref().is_some_and(|order| order.word == "score")
-    }
-}
-
 /// A link that filters the list.
 struct Filter {
     label: &'static str,
@@ -186,6 +182,8 @@ const TAGS: usize = 2;
 /// A candidate in the list, with the application that the list is about.
 struct Row<'p> {
     id: u64,
+    /// The candidate, and the role of the application if the list is over all roles, as the value of a check box.
+    value: String,
     /// The query of the candidate's page.
     query: String,
     name: &'p str,
@@ -211,8 +209,13 @@ impl<'p> Row<'p> {
         let (candidate, application) = (&record.candidate, page.application(record));
         let profile = &candidate.profile;
         let stated = profile.source.as_ref().map(Source::as_str).unwrap_or_default();
+        let shown = application.filter(|_| page.list.role().is_none());
         Self {
             id: candidate.id.get(),
+            value: match shown {
+                Some(application) => format!("{}.{}", candidate.id, application.role.id),
+                None => candidate.id.to_string(),
+            },
             query: page.parameter(),
             name: profile.name.as_str(),
             tags: profile.tags.iter().take(TAGS).map(Text::as_str).collect(),
@@ -372,12 +375,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         Ok::<_, Error>(listed.map(|listed| listed.items).unwrap_or_default())
     };
     let suspects = async { if is_first { suspects::count(&request).await } else { Ok(None) } };
-    let acts = async {
-        match role_id {
-            Some(role) => Ok(store.list_bulk_acts(tenant, role, request.context.now()).await?),
-            None => Ok::<_, Error>(Vec::new()),
-        }
-    };
+    let acts =
+        async { store.list_bulk_acts(tenant, role_id, request.context.now()).await.map_err(Error::from) };
     let views = async { store.list_views(tenant).await.map_err(Error::from) };
     let people = people(&request, &shown, PAGE_SIZE);
     let (role, roles, suspects, acts, views, (people, next)) =
@@ -407,6 +406,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let view = ListPage::first(list.clone()).query();
     let page = CandidatesPage {
         layout,
+        listing: list,
         heading: heading(list),
         filters: filters(list, |stage| count(stage).map(grouped)),
         role: role.as_ref().map(|(role, _)| RoleFilter::of(role)),
@@ -422,7 +422,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             None => "by=tag&search=".to_owned(),
         },
         // People are never selected by score.
-        all: query.non_empty("all").is_some() && order != Some("score"),
+        all: query.non_empty("all").is_some() && !list.is_by_score(),
         rows,
         suspects,
         // The list is read from an index, which may be ahead of the counter that was read before.

@@ -266,6 +266,8 @@ messages! {
         NothingToStop = "nothing-to-stop": "This has ended already.",
         /// A list is too long for one act.
         ListTooLong = "list-too-long": "This list has more than 10,000 candidates. Filter it first, for example by stage.",
+        /// Applications of everybody in a list of people were meant.
+        ChooseRole = "choose-role": "Nothing was done, because people in this list may have applied for several roles. Choose a role or a list of applications, such as Open, or select people one by one.",
         /// What was done to several candidates was undone already, or too long ago.
         NothingToUndo = "nothing-to-undo": "There is nothing to undo any more.",
         /// Some of several candidates could not be brought back.

@@ -12,8 +12,7 @@ impl Job {
     /// that wait. A run that is killed is repeated: nothing is done twice, and nobody is left out.
     pub(crate) async fn work_on_act(&self, task: &Task) -> Result<(), TaskError> {
         let (tenant, store) = (task.tenant(), &self.environment.store);
-        let Some(role) = task.role else { return Ok(self.discard(task).await?) };
-        let found = store.find_bulk_act(tenant, role, task.id).await.map_err(CommitError::from)?;
+        let found = store.find_bulk_act(tenant, task.role, task.id).await.map_err(CommitError::from)?;
         let Some(act) = found.filter(|act| act.task_due == Some(task.due)) else {
             return Ok(self.discard(task).await?);
         };

@@ -1,4 +1,4 @@
-//! Acts on several candidates of a role: what is done to each of them, by the handlers of single candidates, and how it is
+//! Acts on several candidates: what is done to each of them, by the handlers of single candidates, and how it is
 //! undone. A member's request works on a small act itself, and a task on a large one, a part at a time.
 //!
 //! Every step can be repeated. The call for a candidate has a receipt under the key of the act, so that it takes effect only
@@ -24,6 +24,7 @@ const MAX_ATTEMPTS: u32 = 5;
 
 const MOVED: &str = "Somebody moved this candidate in the meantime";
 const ERASED: &str = "This candidate was erased";
+const NOT_APPLIED: &str = "This candidate has not applied for a role";
 const CHANGED: &str = "Somebody changed this candidate at the same time";
 
 /// Begins an act on these people. If they are few, the act is prepared, and the request can go on with it.
@@ -50,7 +51,7 @@ pub async fn begin<I>(
     let reply = Reply::status(201, &json!({ "id": act.id }))?;
     let mut transaction = request.transaction();
     if act.is_prepared {
-        transaction.insert_bulk_part(act.role_id, &part((0, &people)))?;
+        transaction.insert_bulk_part(&part((0, &people)))?;
         transaction.insert_bulk_act(&BulkAct { parts: 1, ..act })?;
         return request.commit(transaction, reply).await;
     }
@@ -59,7 +60,7 @@ pub async fn begin<I>(
     for together in parts.chunks(PARTS_TOGETHER) {
         let mut transaction = request.transaction();
         for part in together {
-            transaction.insert_bulk_part(act.role_id, part)?;
+            transaction.insert_bulk_part(part)?;
         }
         request.context.store().commit(transaction).await?;
     }
@@ -90,7 +91,7 @@ pub async fn work_on(caller: &OnBehalf, act: &BulkAct) -> Result<BulkAct, Error>
         let records = store.find_listed(tenant, people.iter().map(|person| person.id)).await?;
         let after = part.with(look_at(act, &people, &records));
         let mut transaction = caller.transaction();
-        transaction.replace_bulk_part(act.role_id, &part, &after)?;
+        transaction.replace_bulk_part(&part, &after)?;
         let prepared = act.prepared();
         transaction.replace_bulk_act(act, &prepared)?;
         store.commit(transaction).await?;
@@ -118,7 +119,7 @@ async fn finish(
     for _ in 0..MAX_ATTEMPTS {
         let next = current.after(after, caller.context.now());
         let mut transaction = caller.transaction();
-        transaction.replace_bulk_part(act.role_id, part, after)?;
+        transaction.replace_bulk_part(part, after)?;
         transaction.replace_bulk_act(&current, &next)?;
         match store.commit(transaction).await {
             Ok(()) => return Ok(next),
@@ -141,17 +142,18 @@ pub fn look_at<S: BuildHasher>(
     records: &HashMap<Id, CandidateRecord, S>,
 ) -> Vec<BulkPerson> {
     let look_at = |person: &BulkPerson| {
-        let found =
-            records.get(&person.id).and_then(|record| Some((record, record.application(act.role_id)?)));
-        let Some((record, application)) = found.filter(|_| person.result == BulkResult::Waiting) else {
-            return refused(person, ERASED);
-        };
+        let found = records.get(&person.id).filter(|_| person.result == BulkResult::Waiting);
+        let Some(record) = found else { return refused(person, ERASED) };
+        let application = person.role_id.and_then(|role| record.application(role));
         let person = &BulkPerson { from: person.from.or(act.from), ..person.clone() };
-        let expected = person.from.unwrap_or(application.stage);
-        if act.is_move() && (application.stage != expected || application.stage_changed_at > act.at) {
+        let has_moved = |application: &Application| {
+            application.stage != person.from.unwrap_or(application.stage)
+                || application.stage_changed_at > act.at
+        };
+        if act.is_move() && application.is_some_and(has_moved) {
             return refused(person, MOVED);
         }
-        let from = Some(application.stage);
+        let from = application.map(|application| application.stage);
         let has_tag = act.tag.as_ref().is_some_and(|tag| {
             let before = &record.candidate.profile.tags;
             Tags::of(before.iter().cloned().chain([tag.clone()])) == *before
@@ -190,22 +192,28 @@ fn fields(pairs: &[(&str, &str)]) -> Parameters {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
+/// The role of the application as the value of a field. Without one, all applications of the person would be meant.
+fn role_of(person: &BulkPerson) -> Result<String, Error> {
+    let role = person.role_id.ok_or_else(|| Error::Validation(vec![NOT_APPLIED.to_owned()]))?;
+    Ok(role.to_string())
+}
+
 /// Does it to one candidate. Returns the note or the voice screen that was made.
 async fn carry_out(caller: &OnBehalf, act: &BulkAct, person: &BulkPerson) -> Result<Option<Id>, Error> {
-    let (role, key) = (act.role_id.to_string(), act.id.to_string());
+    let key = act.id.to_string();
     let words = act.words.clone().unwrap_or_default();
     let call = |pairs: &[(&str, &str)]| caller.call(person.id, &key, fields(pairs));
     let seen = person.from.map(|stage| stage.as_str().to_owned());
     match act.kind {
         BulkKind::Rejected => {
             let (id, text) = (words.reason_id.unwrap_or_default(), words.reason.unwrap_or_default());
-            let call = call(&[("role_id", &role), ("reason_id", &id), ("reason", &text)]);
+            let call = call(&[("role_id", &role_of(person)?), ("reason_id", &id), ("reason", &text)]);
             caller.carry_out(HandlerCall { seen, ..call }, moves::reject).await?;
             Ok(None)
         }
         BulkKind::Moved => {
             let to = act.to.map(Stage::as_str).unwrap_or_default();
-            let call = call(&[("role_id", &role), ("stage", to)]);
+            let call = call(&[("role_id", &role_of(person)?), ("stage", to)]);
             caller.carry_out(HandlerCall { seen, ..call }, moves::advance).await?;
             Ok(None)
         }
@@ -215,7 +223,8 @@ async fn carry_out(caller: &OnBehalf, act: &BulkAct, person: &BulkPerson) -> Res
             Ok(made_id(made.body()))
         }
         BulkKind::Invited => {
-            let made = caller.carry_out(call(&[("role_id", &role)]), screens::invite_screen).await?;
+            let made =
+                caller.carry_out(call(&[("role_id", &role_of(person)?)]), screens::invite_screen).await?;
             Ok(made_id(made.body()))
         }
         BulkKind::Tagged => {
@@ -238,12 +247,13 @@ fn made_id(body: &str) -> Option<Id> {
 
 /// Undoes it for one candidate.
 async fn undo(caller: &OnBehalf, act: &BulkAct, part: &BulkPart, person: &BulkPerson) -> Result<(), Error> {
-    let (role, key) = (act.role_id.to_string(), format!("undo {}", act.id));
+    let key = format!("undo {}", act.id);
     match act.kind {
         BulkKind::Moved | BulkKind::Rejected => {
             let record = caller.context.store().find_candidate(caller.tenant(), person.id).await?;
             let record = Error::unless_missing(record)?;
-            let application = record.application(act.role_id);
+            let (role, application) =
+                (role_of(person)?, person.role_id.and_then(|role| record.application(role)));
             let has_moved_since = |application: &Application| {
                 part.done_at.is_some_and(|done_at| application.stage_changed_at > done_at)
             };

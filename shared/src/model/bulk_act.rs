@@ -1,4 +1,4 @@
-//! What a member does to several candidates of a role at once, and how it is undone.
+//! What a member does to several candidates at once, of one role or of several, and how it is undone.
 //!
 //! An act has a head, and parts with the people. The parts are worked on one after another, each in two steps: first it is
 //! written down who is meant and how they are, and then it is done to them. So a part can be repeated from the start: what was
@@ -27,6 +27,18 @@ string_enum! {
         Noted = "noted",
         /// The candidates are invited to a voice screen.
         Invited = "invited",
+    }
+}
+
+impl BulkKind {
+    /// Whether it is done to an application, and not to a person, who may have several.
+    pub const fn is_of_application(self) -> bool {
+        matches!(self, Self::Moved | Self::Rejected | Self::Invited)
+    }
+
+    /// What is changed: the application of a person for a role, or the person.
+    pub fn subject(self, person: Id, role: Option<Id>) -> (Id, Option<Id>) {
+        (person, role.filter(|_| self.is_of_application()))
     }
 }
 
@@ -92,13 +104,14 @@ pub struct BulkWords {
     pub reason_id: Option<String>,
 }
 
-/// An act on several candidates of a role: all but the candidates.
+/// An act on several candidates: all but the candidates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulkAct {
     /// The identifier.
     pub id: Id,
-    /// The role.
-    pub role_id: Id,
+    /// The role whose list the act was begun in; `None` for a list over all roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_id: Option<Id>,
     /// What is done.
     pub kind: BulkKind,
     /// The stage that the candidates are moved to.
@@ -178,6 +191,9 @@ pub struct BulkPart {
 pub struct BulkPerson {
     /// The candidate.
     pub id: Id,
+    /// The role of the application that the list showed; `None` if it showed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_id: Option<Id>,
     /// The stage before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Stage>,
@@ -192,9 +208,9 @@ pub struct BulkPerson {
 }
 
 impl BulkPerson {
-    /// A candidate whose turn has not come, with the stage that is expected.
-    pub const fn waiting(id: Id, from: Option<Stage>) -> Self {
-        Self { id, from, result: BulkResult::Waiting, made: None, why: None }
+    /// A candidate whose turn has not come, with the role of the application and the stage that is expected.
+    pub const fn waiting(id: Id, role_id: Option<Id>, from: Option<Stage>) -> Self {
+        Self { id, role_id, from, result: BulkResult::Waiting, made: None, why: None }
     }
 }
 
@@ -324,7 +340,7 @@ impl BulkAct {
             return None;
         }
         let people = part.people.iter().map(|person| match person.result {
-            BulkResult::Refused => BulkPerson::waiting(person.id, person.from),
+            BulkResult::Refused => BulkPerson::waiting(person.id, person.role_id, person.from),
             _ => person.clone(),
         });
         let act = Self {

@@ -1,4 +1,4 @@
-//! Acts on several candidates of a role at once: the heads, which lists read, and the parts with the people.
+//! Acts on several candidates at once: the heads, which lists read, and the parts with the people.
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
@@ -39,28 +39,24 @@ impl Transaction {
     }
 
     /// Stores the people of an act.
-    pub fn insert_bulk_part(&mut self, role: Id, part: &BulkPart) -> Result<(), StoreError> {
-        self.insert(part_item(self.tenant, role, part)?);
+    pub fn insert_bulk_part(&mut self, part: &BulkPart) -> Result<(), StoreError> {
+        self.insert(part_item(self.tenant, part)?);
         Ok(())
     }
 
     /// Replaces a part, unless it has changed.
-    pub fn replace_bulk_part(
-        &mut self,
-        role: Id,
-        before: &BulkPart,
-        after: &BulkPart,
-    ) -> Result<(), StoreError> {
-        self.replace(&part_item(self.tenant, role, before)?, &part_item(self.tenant, role, after)?)
+    pub fn replace_bulk_part(&mut self, before: &BulkPart, after: &BulkPart) -> Result<(), StoreError> {
+        self.replace(&part_item(self.tenant, before)?, &part_item(self.tenant, after)?)
     }
 }
 
 impl Store {
-    /// The latest acts on a role's candidates that can be undone, or are worked on, or were undone, the latest first.
+    /// The latest acts that were begun in the lists of a role, or in those over all roles, and can be undone, or are worked on,
+    /// or were undone, the latest first.
     pub async fn list_bulk_acts(
         &self,
         tenant: Tenant,
-        role: Id,
+        role: Option<Id>,
         now: Timestamp,
     ) -> Result<Vec<BulkAct>, StoreError> {
         let page = Paging { limit: ACTS, before: None };
@@ -69,11 +65,11 @@ impl Store {
         Ok(listed.items.into_iter().filter(|act| act.kept_until() > now).collect())
     }
 
-    /// An act.
+    /// An act, by the role in whose list it was begun.
     pub async fn find_bulk_act(
         &self,
         tenant: Tenant,
-        role: Id,
+        role: Option<Id>,
         id: Id,
     ) -> Result<Option<BulkAct>, StoreError> {
         self.read(keys::bulk_act(tenant, role, id)).await?.map(item::read).transpose()
@@ -86,7 +82,7 @@ impl Store {
         act: &BulkAct,
         number: u32,
     ) -> Result<BulkPart, StoreError> {
-        let part = self.read(keys::bulk_part(tenant, act.role_id, act.id, number)).await?;
+        let part = self.read(keys::bulk_part(tenant, act.id, number)).await?;
         let missing = || StoreError::Internal("an act lacks a part".to_owned());
         item::read(part.ok_or_else(missing)?)
     }
@@ -98,10 +94,10 @@ impl Store {
         act: &BulkAct,
         from: u32,
     ) -> Result<Vec<BulkPart>, StoreError> {
-        let key = |number| keys::bulk_part(tenant, act.role_id, act.id, number).sk;
+        let key = |number| keys::bulk_part(tenant, act.id, number).sk;
         let last = key(act.parts.min(from.saturating_add(PARTS)).saturating_sub(1));
         let range = Range::Between { from: &key(from), to: &last };
-        let (items, _) = self.query(&keys::bulk_parts(tenant, act.role_id), PARTS, range).await?;
+        let (items, _) = self.query(&keys::bulk_parts(tenant), PARTS, range).await?;
         let parts: Result<Vec<_>, _> = items.into_iter().rev().map(item::read).collect();
         parts
     }
@@ -109,7 +105,7 @@ impl Store {
 
 fn bulk_task(tenant: Tenant, act: &BulkAct) -> Option<Task> {
     let due = act.task_due?;
-    Some(Task::new(tenant, TaskKind::BulkAct, act.id, due).of_role(act.role_id))
+    Some(Task::new(tenant, TaskKind::BulkAct, act.id, due).in_list_of(act.role_id))
 }
 
 fn act_item(tenant: Tenant, act: &BulkAct) -> Result<Item, StoreError> {
@@ -118,8 +114,8 @@ fn act_item(tenant: Tenant, act: &BulkAct) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-fn part_item(tenant: Tenant, role: Id, part: &BulkPart) -> Result<Item, StoreError> {
-    let mut item = item::write(part, keys::bulk_part(tenant, role, part.act, part.number), None)?;
+fn part_item(tenant: Tenant, part: &BulkPart) -> Result<Item, StoreError> {
+    let mut item = item::write(part, keys::bulk_part(tenant, part.act, part.number), None)?;
     item.insert(EXPIRES_AT.to_owned(), number(later(part.at, BulkPart::STORED).as_second()));
     Ok(item)
 }

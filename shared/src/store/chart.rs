@@ -129,12 +129,14 @@ macro_rules! rows {
             /// application for a role with a label, by the hash of the label: a source, a tag, or the reason for which it ended
             labelled: Labelled, "{tenant}#LABELLED#{role:016}"(tenant: Tenant, role: Id),
                 "{label}#{application:016}"(label: &str, application: Id), of Role;
-            /// what a member does to several applicants of a role at once, without the applicants
-            bulk_act: BulkAct, "{tenant}#BULK#{role:016}"(tenant: Tenant, role: Id) as bulk_acts, "{id:016}"(id: Id),
-                of Role, and expires;
-            /// some of the applicants in such an act
-            bulk_part: BulkPart, "{tenant}#BULK_PART#{role:016}"(tenant: Tenant, role: Id) as bulk_parts,
-                "{act:016}#{number:04}"(act: Id, number: u32), of Role, and expires;
+            /// what a member does to several people at once, without the people; by the role in whose list it was begun, if it was
+            /// in one
+            bulk_act: BulkAct, "{tenant}#BULK"(tenant: Tenant),
+                "{list}#{id:016}"(list: Option<Id> = list.map_or_else(|| ALL_ROLES.to_owned(), padded), id: Id),
+                of Tenant, and expires;
+            /// some of the people in such an act
+            bulk_part: BulkPart, "{tenant}#BULK_PART"(tenant: Tenant) as bulk_parts,
+                "{act:016}#{number:04}"(act: Id, number: u32), of Tenant, and expires;
             /// candidate's e-mail address, by the hash of its normal form
             email: Reference, "{tenant}#EMAIL#{hash}"(tenant: Tenant, hash: &Email = hashed(&hash.normalized())), "EMAIL"(),
                 of Others;

@@ -52,6 +52,8 @@ pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
 /// The state of a role's applications in open stages, which are active or closed with the role.
 pub(super) const OPEN: &str = "open";
+/// What stands for the role in the keys of acts that were begun in a list over all roles.
+const ALL_ROLES: &str = "ALL";
 /// The filter of all items in quarantine.
 pub(super) const QUARANTINE: &str = "QUARANTINE";
 
@@ -300,6 +302,13 @@ pub(super) fn answer_trace(tenant: Tenant, candidate: Id, delivery: Id, at: Time
 pub(super) fn answers(tenant: Tenant, endpoint: Id, [first, last]: [Id; 2]) -> Partition {
     let pk = delivery_answer(tenant, endpoint, first, Timestamp::UNIX_EPOCH).pk;
     Partition::section(pk, &padded(first), &format!("{}~", padded(last)))
+}
+
+/// The acts that were begun in the lists of a role, or in those over all roles.
+pub(super) fn bulk_acts(tenant: Tenant, role: Option<Id>) -> Partition {
+    let Key { pk, sk: last } = bulk_act(tenant, role, Id::LAST);
+    let list = last.split('#').next().unwrap_or_default();
+    Partition::section(pk, &format!("{list}#"), &last)
 }
 
 /// The search index of all candidates.

@@ -27,7 +27,7 @@ pub struct Task {
     pub kind: TaskKind,
     /// The screen, role, candidate, organization, API key or act.
     pub id: Id,
-    /// The role of an act on several candidates.
+    /// The role in whose list an act on several candidates was begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Id>,
     /// When it is due.
@@ -50,9 +50,9 @@ impl Task {
         }
     }
 
-    /// The task, of an act on candidates of this role.
-    pub(super) fn of_role(self, role: Id) -> Self {
-        Self { role: Some(role), ..self }
+    /// The task, of an act that was begun in a list of this role, or over all roles.
+    pub(super) fn in_list_of(self, role: Option<Id>) -> Self {
+        Self { role, ..self }
     }
 
     /// The tenant.

@@ -217,7 +217,9 @@ async fn configure(api: &TestApi, demo: usize) {
     let role = roles.body["data"].as_array().unwrap().iter().find(|one| one["title"] == "Analyst").unwrap();
     let grace = format!("{}.screening", grace["id"]);
     let tag = [("to", "tag"), ("tag", "later"), ("candidate", &*grace)];
-    Box::pin(browser.post(&format!("/dashboard/roles/{}/bulk", role["id"]), &tag)).await.expect(303);
+    Box::pin(browser.post(&format!("/dashboard/candidates/bulk?list=role_id%3D{}", role["id"]), &tag))
+        .await
+        .expect(303);
     let view = [("name", "Berlin"), ("query", "stage=offer")];
     Box::pin(browser.post("/dashboard/candidates/views", &view)).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
