@@ -24,7 +24,7 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         ("/dashboard/roles?status=closed".to_owned(), vec!["BatchGetItem", "Query"]),
         (
             "/dashboard/candidates?stage=screening".to_owned(),
-            vec!["BatchGetItem", "GetItem", "Query", "Query", "Query"],
+            vec!["BatchGetItem", "GetItem", "Query", "Query", "Query", "Query"],
         ),
         (
             format!("/dashboard/candidates?role_id={role}"),
