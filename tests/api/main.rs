@@ -123,6 +123,7 @@ mod outcomes;
 mod paging;
 mod passkeys;
 mod people_lists;
+mod people_without_email;
 mod phones;
 mod pipeline;
 mod policies;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{CandidateRecord, Day, Phone, Source, Stage, Text};
+use shared::model::{CandidateRecord, Day, Email, Phone, Source, Stage, Text};
 use shared::spreadsheet;
 
 use crate::candidate_list::ListPage;
@@ -58,7 +58,7 @@ fn row(page: &ListPage, record: &CandidateRecord) -> [String; COLUMNS.len()] {
     [
         candidate.id.to_string(),
         profile.name.as_str().to_owned(),
-        profile.email.as_str().to_owned(),
+        text(profile.email.as_ref().map(Email::as_str)),
         text(profile.phone.as_ref().map(Phone::as_str)),
         text(application.map(|one| one.role.title.as_str())),
         application.map_or(candidate.stage, |one| one.stage).as_str().to_owned(),

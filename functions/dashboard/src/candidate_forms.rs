@@ -25,6 +25,8 @@ use crate::tag_line::{line_of, tags_in};
 
 /// The field of the resume file.
 const RESUME_FILE: &str = "resume_file";
+/// The hidden field of a form about somebody without an e-mail address, which may stay so.
+const NO_EMAIL: &str = "no_email";
 /// The maximum number of roles to choose from. Candidates apply for the newest open roles.
 const ROLES: u32 = 100;
 
@@ -120,10 +122,14 @@ pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     }
     let (fields, file) = (sent(&request), checked_file(&request));
     let has_file = request.page.file().is_some();
+    let is_blank = |name: &str| fields.get(name).trim().is_empty();
+    let mut others = vec!["resume", NO_EMAIL];
     // A form that shows no link to a resume file leaves the file as it is. A new file replaces the link.
-    let omits_link = has_file || (fields.get("resume_url").is_empty() && fields.get("resume") == "file");
-    let others: &[_] = if omits_link { &["resume", "resume_url"] } else { &["resume"] };
-    let call = request.call(without(&fields, others));
+    others.extend(
+        (has_file || (is_blank("resume_url") && fields.get("resume") == "file")).then_some("resume_url"),
+    );
+    others.extend((is_blank("email") && !is_blank(NO_EMAIL)).then_some("email"));
+    let call = request.call(without(&fields, &others));
     let saved = match &file {
         Err(wrong) => {
             request.carry_out(call, async |call: ApiRequest<CandidatePatch>| refuse(&call, *wrong)).await
@@ -165,12 +171,14 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     let seen = entity_tag(&responses::candidate::Candidate::of(candidate.clone(), &ResumeLinks::Keys))?;
     let profile = &candidate.profile;
     let has_file = matches!(profile.resume, Some(Resume::File(_)));
+    let hidden = [("resume", "file", has_file), (NO_EMAIL, "yes", profile.email.is_none())];
+    let hidden = hidden.into_iter().filter(|(.., is_there)| *is_there);
     let (name, fields) = (profile.name.as_str(), profile_fields(request, Some(profile)));
     let action = format!("/dashboard/candidates/{id}/edit{}", in_list(request));
     Ok(Form::new(Section::Candidates, format!("Edit {name}"), fields, action, "Save")
         .below(candidate_path(request, id), name)
         .of_version(seen)
-        .hiding(if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() }))
+        .hiding(hidden.map(|(name, value, _)| (name, value.to_owned())).collect()))
 }
 
 fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Field> {
@@ -184,13 +192,15 @@ fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Fie
          keeps earlier files.",
     );
     let takes_files = request.context.stores_files();
+    let email = Field::line("email", "E-mail address").of(FieldKind::Line("email")).at_most(Email::MAX);
+    let email = match profile.map(|profile| &profile.email) {
+        Some(Some(known)) => email.required().with(known.as_str()),
+        Some(None) => email.hint("Optional, because none is known yet."),
+        None => email.required(),
+    };
     let mut fields = vec![
         Field::line("name", "Name").required().at_most(Name::MAX_LENGTH).with(profile.map_or("", |profile| profile.name.as_str())),
-        Field::line("email", "E-mail address")
-            .of(FieldKind::Line("email"))
-            .required()
-            .at_most(Email::MAX)
-            .with(profile.map_or("", |profile| profile.email.as_str())),
+        email,
         Field::line("phone", "Phone number")
             .of(FieldKind::Line("tel"))
             .hint("Optional. With the country code, such as +1 212 555 0123, if it is not of the role's or the organization's country.")

@@ -10,7 +10,7 @@ use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, BulkAct, Candidate, CandidateRecord, CountedCause, EndedBy, FileStatus, Label,
+    ApplicationStatus, BulkAct, Candidate, CandidateRecord, CountedCause, Email, EndedBy, FileStatus, Label,
     LegalHold, MemberRole, Note, Phone, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus,
     SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
 };
@@ -251,7 +251,7 @@ struct CandidatePage<'p> {
     /// Newest first.
     notes: Vec<NoteRow<'p>>,
     name: &'p str,
-    email: &'p str,
+    email: Option<&'p str>,
     phone: Option<&'p str>,
     /// The resume's http or https URL.
     resume_url: Option<&'p str>,
@@ -729,7 +729,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         hold: record.legal_hold.as_ref(),
         notes: notes.iter().map(|note| note_row(note, &zone)).collect(),
         name: profile.name.as_str(),
-        email: profile.email.as_str(),
+        email: profile.email.as_ref().map(Email::as_str),
         phone: profile.phone.as_ref().map(Phone::as_str),
         resume_url: resume_url.as_deref(),
         possible_duplicates: possible_duplicates(&request, &record.candidate).await?,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared::handlers::{erasure, export};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::CandidateRecord;
+use shared::model::{CandidateRecord, Email};
 
 use crate::dates;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
@@ -40,7 +40,7 @@ fn erase_form(record: &CandidateRecord, request: &MemberRequest) -> Form {
     let roles: Vec<_> = record.applications.iter().map(|one| one.role.title.as_str()).collect();
     let facts = vec![
         ("Name", name.to_owned()),
-        ("E-mail address", record.candidate.profile.email.as_str().to_owned()),
+        ("E-mail address", record.candidate.profile.email.as_ref().map_or("–", Email::as_str).to_owned()),
         ("Applied for", if roles.is_empty() { "–".to_owned() } else { roles.join(", ") }),
         ("Added", dates::zone(request).day_in_words(record.candidate.created_at)),
     ];

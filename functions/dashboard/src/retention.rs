@@ -9,7 +9,7 @@ use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    Candidate, MemberRole, Retention, RetentionDays, RetentionSetting, RetentionStart, Stage, grouped,
+    Candidate, Email, MemberRole, Retention, RetentionDays, RetentionSetting, RetentionStart, Stage, grouped,
 };
 use shared::store::Paging;
 
@@ -251,7 +251,7 @@ fn row(candidate: &Candidate, start: RetentionStart, zone: &Zone) -> PersonRow {
     PersonRow {
         id: candidate.id.get(),
         name: candidate.profile.name.as_str().to_owned(),
-        email: candidate.profile.email.as_str().to_owned(),
+        email: candidate.profile.email.as_ref().map_or("–", Email::as_str).to_owned(),
         stage: candidate.stage,
         since: zone.day(start.since),
     }

@@ -31,8 +31,8 @@ pub struct ListedApplication {
     application: Application,
     /// The candidate's name.
     name: Name,
-    /// The candidate's e-mail address.
-    email: Email,
+    /// The candidate's e-mail address; `null` if none is known.
+    email: Option<Email>,
 }
 
 /// An application with its candidate, its answers and what forms have offered to it.

@@ -256,7 +256,7 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Visible
     let current = before.candidate.profile.clone();
     let profile = Profile {
         name: patch.name.unwrap_or(current.name),
-        email: patch.email.unwrap_or(current.email),
+        email: patch.email.or(current.email),
         phone: match patch.phone {
             Change::Set(phone) => phone.apply(current.phone, &request).await?,
             Change::Clear => None,

@@ -26,8 +26,9 @@ pub type Name = Text<200>;
 pub struct Profile {
     /// The name.
     pub name: Name,
-    /// The e-mail address, unique in the tenant.
-    pub email: Email,
+    /// The e-mail address, unique in the tenant. Only an import brings people without one, and nobody loses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<Email>,
     /// The telephone number.
     pub phone: Option<Phone>,
     /// The resume.
@@ -42,10 +43,10 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A profile with only the required data.
+    /// A profile with only the data that requests need.
     pub fn new(name: Name, email: Email) -> Self {
         let tags = Tags::default();
-        Self { name, email, phone: None, resume: None, source: None, tags, external_id: None }
+        Self { name, email: Some(email), phone: None, resume: None, source: None, tags, external_id: None }
     }
 
     /// The fields of the API, and whether they differ from those of `other`.

@@ -79,7 +79,8 @@ impl SearchWords {
     pub fn of(profile: &Profile, form: IndexForm) -> Self {
         let name = Folded::both(profile.name.as_str(), form);
         let names = || name.iter().map(|name| name.words().take(Self::NAME_WORDS).collect::<Vec<_>>());
-        let (local, domain) = profile.email.as_str().rsplit_once('@').unwrap_or_default();
+        let email = profile.email.as_ref().and_then(|email| email.as_str().rsplit_once('@'));
+        let (local, domain) = email.unwrap_or_default();
         let address: Vec<Folded> = std::iter::once(local)
             .chain(domain.rsplit('.'))
             .flat_map(|text| Folded::both(text, form))

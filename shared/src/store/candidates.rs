@@ -68,8 +68,7 @@ impl Transaction {
         self.insert_record(&past.iter().map(|(version, _)| version).collect::<Vec<_>>())?;
         self.record(recording::candidate_changes(None, record));
         self.put(list_item(self.tenant, &record.candidate)?)?;
-        let key = keys::email(self.tenant, &record.candidate.profile.email);
-        self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
+        self.claim_address(&record.candidate)?;
         self.replace_index(None, Some(record))?;
         self.replace_retention_start(id, None, record.retention_start())?;
         self.count_new_person(&record.candidate);
@@ -91,11 +90,13 @@ impl Transaction {
         let (old, new) = (&before.candidate, &after.candidate);
         self.candidate = Some(new.id);
         self.replace_record(before, after)?;
-        if old.profile.email.normalized() != new.profile.email.normalized() {
-            let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
-            self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
-            self.delete(keys::email(self.tenant, &old.profile.email));
-            self.put_former_address_trace(new.id, &old.profile.email, new.updated_at)?;
+        let address = |candidate: &Candidate| candidate.profile.email.as_ref().map(Email::normalized);
+        if address(old) != address(new) {
+            self.claim_address(new)?;
+            if let Some(former) = &old.profile.email {
+                self.delete(keys::email(self.tenant, former));
+                self.put_former_address_trace(new.id, former, new.updated_at)?;
+            }
         }
         self.replace_index(Some(before), Some(after))?;
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
@@ -118,6 +119,18 @@ impl Transaction {
             (None, None) | (Some(_), Some(_)) => {}
         }
         self.insert_touchpoints(after, history)
+    }
+
+    /// Inserts the claim on the candidate's e-mail address, if there is one.
+    fn claim_address(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
+        if let Some(email) = &candidate.profile.email {
+            let claim = Reference { id: candidate.id };
+            self.insert_claim(
+                UniqueField::Email,
+                item::write(&claim, keys::email(self.tenant, email), None)?,
+            );
+        }
+        Ok(())
     }
 
     /// Replaces a candidate's record and the candidate in lists.

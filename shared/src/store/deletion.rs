@@ -149,7 +149,7 @@ impl Deletion<'_> {
     async fn delete_candidate(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
         let partition = keys::candidate_partition(self.tenant, candidate.id);
         let mut found = keys_outside_the_index(self.tenant, candidate);
-        found.push(keys::email(self.tenant, &candidate.profile.email));
+        found.extend(candidate.profile.email.iter().map(|email| keys::email(self.tenant, email)));
         loop {
             let (items, _) = self.store.query(&partition, BATCH / 2, Range::Before(None)).await?;
             if items.is_empty() {

@@ -109,12 +109,15 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (tenant, id) = (self.tenant, before.candidate.id);
         self.audit(AuditAction::CandidateErased, Some(AuditTarget::of(AuditTargetKind::Candidate, id)));
-        let suspects = Some(keys::suspects_with_email(tenant, &before.candidate.profile.email));
+        let email = before.candidate.profile.email.as_ref();
+        let suspects = email.map(|email| keys::suspects_with_email(tenant, email));
         let erased = &ErasedCandidate { suspects, ..erased.clone() };
         self.forget(before.version, item::write(erased, keys::candidate_record(tenant, id), None)?)?;
         self.record([recording::erased_candidate(erased)]);
         self.delete(keys::candidate(tenant, id));
-        self.delete(keys::email(tenant, &before.candidate.profile.email));
+        if let Some(email) = email {
+            self.delete(keys::email(tenant, email));
+        }
         self.replace_index(Some(before), None)?;
         self.replace_retention_start(id, before.retention_start(), None)?;
         self.put(item::write(&erased.erasure, keys::erased_candidate(tenant, id), None)?)?;

@@ -88,7 +88,12 @@ impl Store {
             take::<Screen>(&mut found, "candidate_screen")?.iter().map(|screen| screen.id).collect();
         let (screens, suspects, changes) = tokio::join!(
             self.find_screen_data(tenant, screens, max_bytes),
-            self.list_suspects_with(tenant, &record.candidate.profile.email, MAX_SUSPECTS),
+            async {
+                match &record.candidate.profile.email {
+                    Some(email) => self.list_suspects_with(tenant, email, MAX_SUSPECTS).await,
+                    None => Ok(Vec::new()),
+                }
+            },
             self.list_role_changes(tenant),
         );
         let (suspects, record) = (suspects?, record.with_roles(&changes?));

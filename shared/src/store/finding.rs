@@ -157,8 +157,8 @@ fn group_keys(tenant: Tenant, candidate: &Candidate) -> Vec<Key> {
 /// The lists by phone number, mailbox, source and tag that a candidate is in.
 fn groups(tenant: Tenant, profile: &Profile) -> impl Iterator<Item = CandidateGroup> {
     let phone = profile.phone.iter().map(move |phone| CandidateGroup::of_phone(tenant, phone));
-    let mailbox =
-        profile.email.gmail_mailbox().map(move |mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
+    let mailbox = profile.email.as_ref().and_then(Email::gmail_mailbox);
+    let mailbox = mailbox.map(move |mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
     let source = profile.source.iter().map(move |source| CandidateGroup::of_source(tenant, &folded(source)));
     let tags = profile.tags.folded().map(move |tag| CandidateGroup::of_tag(tenant, &tag));
     phone.chain(mailbox).chain(source).chain(tags)
@@ -272,7 +272,8 @@ impl Store {
     ) -> Result<Vec<Id>, StoreError> {
         let Profile { phone, email, .. } = &candidate.profile;
         let phone = phone.as_ref().map(|phone| CandidateGroup::of_phone(tenant, phone));
-        let mailbox = email.gmail_mailbox().map(|mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
+        let mailbox = email.as_ref().and_then(Email::gmail_mailbox);
+        let mailbox = mailbox.map(|mailbox| CandidateGroup::of_mailbox(tenant, &mailbox));
         // One more, because the candidate is in both groups.
         let page = Paging { limit: MAX_DUPLICATES + 1, before: None };
         let newest = async |group: Option<CandidateGroup>| match group {

@@ -24,8 +24,8 @@ pub struct Candidate {
     /// The name.
     name: Name,
     /// The e-mail address. It is unique in the organization, regardless of upper and lower case and of
-    /// the form of international domains.
-    email: Email,
+    /// the form of international domains; `null` if none is known, which only an import allows.
+    email: Option<Email>,
     /// The telephone number with its country code.
     phone: Option<Phone>,
     /// The URL of the resume. The URL of an uploaded file expires within an hour.
