@@ -23,6 +23,8 @@ const LISTS = {
   "rejection-reasons": "/dashboard/settings/rejection-reasons",
   privacy: "/dashboard/settings/privacy",
   "suspect-forms": "/dashboard/candidates/suspects",
+  imports: "/dashboard/imports",
+  "import-new": "/dashboard/imports/new",
   "application-limits": "/dashboard/settings/application-limits",
   retention: "/dashboard/settings/retention",
   "audit-log": "/dashboard/settings/audit-log",
@@ -124,6 +126,25 @@ export async function ofOrganizationInUse(world) {
   await show("candidate", `/dashboard/candidates/${full.hired}`);
   await show("candidate-long", `/dashboard/candidates/${full.candidate}`);
   await show("candidate-odd", `/dashboard/candidates/${full.rejected}`);
+
+  await look("import-waiting", async () => {
+    await visitor.go(LISTS["import-new"]);
+    await page.getByLabel("Where the file comes from").fill(LONG_NAME);
+    await page.getByRole("button", { name: "Continue to the file" }).click();
+    await page.getByRole("heading", { name: "The file" }).waitFor();
+  });
+  const rows = [{ name: LONG_NAME }, { email: LONG_NAME }];
+  const imported = await service.create(service.acme.live, "/api/v1/imports", { format: "ndjson", rows });
+  await look("import-checked", async () => {
+    await visitor.go(`/dashboard/imports/${imported.id}`);
+    const run = page.getByRole("heading", { name: "Run the import" });
+    for (let tries = 0; tries < 60 && !(await run.isVisible()); tries += 1) {
+      await page.waitForTimeout(500);
+      await page.reload();
+    }
+    await run.waitFor();
+  });
+  await show("import-rows", `/dashboard/imports/${imported.id}/rows?result=invalid`);
 
   await look("audit-log-filtered", async () => {
     await visitor.go(LISTS["audit-log"]);

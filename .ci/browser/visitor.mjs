@@ -88,6 +88,17 @@ const FRAME_HEADERS = {
   ),
 };
 
+/** The path of an import's page, whose form may send a file to the bucket, which leads back. */
+const WITH_UPLOAD = /^\/dashboard\/imports\/\d+$/;
+
+/** The headers of an import's page. */
+const UPLOAD_HEADERS = {
+  ...HEADERS,
+  "content-security-policy": new RegExp(
+    `^${POLICY.join("; ")}$`.replace("( \\S+)?; ", "( \\S+ \\S+)?; (script-src 'self'; )?"),
+  ),
+};
+
 /** Returns the headers of the page with this path, which may be a preview of a career page. */
 function headersOf(pathname, isPreview) {
   if (isPreview) {
@@ -95,6 +106,9 @@ function headersOf(pathname, isPreview) {
   }
   if (WITH_FRAME.test(pathname)) {
     return FRAME_HEADERS;
+  }
+  if (WITH_UPLOAD.test(pathname)) {
+    return UPLOAD_HEADERS;
   }
   if (pathname.startsWith("/careers/")) {
     return CAREERS_HEADERS;

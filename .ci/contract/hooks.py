@@ -159,7 +159,11 @@ STATES = [
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
     Excuse(422, r"(email|(role\.)?external_id) is already in use", "which candidates and roles exist"),
     Excuse(422, r"(role\.)?closes_on must not be over", "the time"),
-    Excuse(422, "role_id must be the id of a role", "which roles exist"),
+    Excuse(422, r"(defaults\.)?role_id must be the id of a role", "which roles exist"),
+    Excuse(422, "3 imports are not finished. Run or cancel one first", "the number of imports"),
+    Excuse(422, "Only a checked import can be run, but this one is [a-z]+", "the import's status"),
+    Excuse(422, "Only an import that was run can be undone, but this one is [a-z]+", "the import's status"),
+    Excuse(422, "The import is [a-z]+ already", "the import's status"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
     Excuse(422, "role_id must be the id of a role that the candidate has applied for", "the candidate's applications"),
@@ -264,6 +268,8 @@ RULES = [
         r"answers\[\d+\]\.value (must be a string, a number, a boolean or an array of strings|can't be blank)",
         "generators do not support values of several types",
     ),
+    Excuse(422, "rows can be given only with the format ndjson", "generators do not support fields that depend on each other"),
+    Excuse(422, "rows must have at least one item", "an empty list of optional objects means none elsewhere"),
     Excuse(422, "answers can't be given without role_id", "generators do not support fields that depend on each other"),
     Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
     Excuse(422, "actor must be .*", "the pattern has the length of ids, but not their maximum", has_too_large_actor),
@@ -410,7 +416,7 @@ class Maker:
 
     def __init__(self):
         self.session, self.member, self.number, self.code = requests.Session(), Member(), 0, {}
-        self.applied_role, self.submitted = None, None
+        self.applied_role, self.submitted, self.checked, self.imported = None, None, None, None
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
     def send(self, method, path, **body):
@@ -475,6 +481,34 @@ class Maker:
         candidate = self.candidate()
         self.filed = candidate, self.send("POST", f"candidates/{candidate}/files", name="x", content="SGVsbG8=")["id"]
         return candidate
+
+    def new_import(self):
+        """An import that is checked. Others make room for it."""
+        for one in self.send("GET", "imports")["data"]:
+            if one["status"] in ("waiting", "checking", "checked") and one["id"] != self.checked:
+                self.send("POST", f"imports/{one['id']}/cancel")
+        row = {"name": "Ada", "email": f"made.{self.next()}@example.com"}
+        id = self.send("POST", "imports", format="ndjson", rows=[row])["id"]
+        self.wait_for_import(id, "checked")
+        return id
+
+    def checked_import(self):
+        """An import that is checked, the same each time: it can be run once."""
+        if self.checked is None:
+            self.checked = self.new_import()
+        return self.checked
+
+    def done_import(self):
+        """An import that was run, the same each time: undoing it again changes nothing."""
+        if self.imported is None:
+            self.imported = self.new_import()
+            self.send("POST", f"imports/{self.imported}/run")
+            self.wait_for_import(self.imported, "done")
+        return self.imported
+
+    def wait_for_import(self, id, status):
+        while self.send("GET", f"imports/{id}")["status"] != status:
+            time.sleep(0.2)
 
     def screen(self, **schedule):
         path = f"candidates/{self.candidate()}/invite_screen"
@@ -588,6 +622,8 @@ CREATORS = {
         operation: {"id": make.file, "file_id": lambda: make.filed[1]}
         for operation in ("show_file", "complete_file", "delete_file")
     },
+    "run_import": {"id": make.checked_import},
+    "undo_import": {"id": make.done_import},
     "list_voice_screens": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_voice_screen": {"id": make.screen},
     "cancel_voice_screen": {"id": make.later_screen},

@@ -28,4 +28,10 @@ EXPECTED = {
         r"(200 ){100}429|(429 ){101}",
         r"(?i)retry-after[^:]*: [0-9]+",
     ],
+    "functions/README.md": [
+        r'"status":"checked"',
+        r'"row":1,[^}]*"result":"create"',
+        r'"row":2,[^}]*"result":"invalid"',
+        r'"status":"done"',
+    ],
 }

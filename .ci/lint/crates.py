@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = sorted(manifest.parent.name for manifest in ROOT.glob("functions/*/Cargo.toml"))
 # The measured numbers. Every function links the crates of `default`.
-LIMITS = {"default": 204, "all functions": 273}
+LIMITS = {"default": 204, "all functions": 298}
 
 
 def linked(functions):

@@ -11,7 +11,8 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Invitation, MemberRole, Mode, Name, Passkey, Scopes, ScreenRecord, VoiceProvider,
+    Actor, ActorKind, ImportStatus, Invitation, MemberRole, Mode, Name, Passkey, Scopes, ScreenRecord,
+    VoiceProvider,
 };
 use shared::random::Random;
 use shared::services::membership;
@@ -103,6 +104,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) delivery: Id,
     /// A suspect form for the role.
     pub(crate) suspect: String,
+    /// An import that is checked.
+    import: Id,
 }
 
 impl DashboardFixtures {
@@ -173,8 +176,11 @@ impl DashboardFixtures {
         let suspect = Id::new(1_700_000_000_000_071).unwrap();
         let of_role = Id::new(role).unwrap();
         event_fixtures::create_suspect_form(api.store(), acme, suspect, of_role, now).await.unwrap();
+        let import = Id::new(4_717).unwrap();
+        event_fixtures::create_import(api.store(), acme, import, ImportStatus::Checked, now).await.unwrap();
         Self {
             suspect: suspect.to_string(),
+            import,
             role,
             candidate,
             key: credential.id(),
@@ -207,6 +213,7 @@ impl DashboardFixtures {
             path if path.contains("/passkeys/") => self.passkey.get(),
             path if path.contains("/connected-apps/") => self.grant.get(),
             path if path.contains("/webhooks/") => self.endpoint.get(),
+            path if path.contains("/imports/") => self.import.get(),
             _ => self.member.get(),
         }
     }
@@ -255,6 +262,7 @@ impl DashboardFixtures {
             "/dashboard/candidates/new" => vec![("name", "New"), ("email", "new@people.example")],
             "/dashboard/candidates/suspects" => vec![("act", "accept"), ("id", &self.suspect)],
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
+            "/dashboard/imports/new" => vec![("format", "csv")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
             "/dashboard/candidates/{id}/files" => vec![("name", "New file"), ("content", "SGVsbG8=")],
@@ -489,9 +497,9 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 21,
+        rejected, 32,
         "countries, narrowing an app and lifting this, organization, privacy, retention, application limits, two for confirmations, audit log, invite, link, role, \
-         remove, two for second factors, export, two for erasures, and two for legal holds"
+         remove, two for second factors, export, two for erasures, two for legal holds, and eleven for imports"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
@@ -680,7 +688,8 @@ async fn every_page_and_error_has_the_security_headers() {
             let runs_script = has_script && response.status == 200
                 || route.key == "POST /dashboard/settings/account/password" && response.status == 422
                 || takes_file && [200, 422].contains(&response.status);
-            if route.path().ends_with("/csv") && response.status == 200 {
+            let is_file = route.path().ends_with("/csv") || route.path().ends_with("/example");
+            if is_file && response.status == 200 {
                 assert_eq!(response.header("content-type"), "application/octet-stream");
                 continue;
             }

@@ -15,7 +15,7 @@ const PATH: &str = "/dashboard/settings/integrations/api-keys";
 const APPS: &str = "/dashboard/settings/integrations/connected-apps";
 
 /// The scopes that only owners give to keys.
-const FOR_OWNERS: [&str; 2] = ["candidates:erase", "audit:read"];
+const FOR_OWNERS: [&str; 3] = ["candidates:erase", "audit:read", "data:import"];
 
 async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await

@@ -176,8 +176,9 @@ async fn tokens_that_a_suspended_organizations_application_gets_give_no_access()
     }
 }
 
-const TASKS: [TaskKind; 10] = [
+const TASKS: [TaskKind; 11] = [
     TaskKind::BulkAct,
+    TaskKind::Import,
     TaskKind::Call,
     TaskKind::Role,
     TaskKind::Cancellation,
@@ -192,8 +193,9 @@ const TASKS: [TaskKind; 10] = [
 /// Whether a task does its work while the organization is suspended. The others have no effect.
 const fn works_during_suspension(kind: TaskKind) -> bool {
     match kind {
-        // Nobody is called, acts on several candidates stop, and nobody is erased before an owner can look at the rule again.
-        TaskKind::Call | TaskKind::Retention | TaskKind::BulkAct => false,
+        // Nobody is called, acts on several candidates and imports stop, and nobody is erased before an owner can look at the
+        // rule again.
+        TaskKind::Call | TaskKind::Retention | TaskKind::BulkAct | TaskKind::Import => false,
         // A person's right, a date, and the end of a key or a ticket do not depend on the organization.
         TaskKind::Role
         | TaskKind::Cancellation
@@ -222,6 +224,13 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     let api = TestApi::new().await;
     let client = Client::live(&api);
     let old = client.candidate().await;
+    let rows =
+        json!({ "format": "ndjson", "rows": [{ "name": "Imported", "email": "imported@example.com" }] });
+    let import = client.post("imports", rows).await.expect(201).number("/id");
+    for _ in 0..2 {
+        api.run_tasks().await;
+    }
+    client.post(&format!("imports/{import}/run"), json!({})).await.expect(202);
     api.clock.set("2026-12-25T09:30:00Z");
     let browser = owner_browser(&api, ACME).await;
     set(&browser, "30", false).await;
@@ -259,6 +268,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
         "closing",
         "erasure",
         "files",
+        "import",
         "key_end",
         "retention",
         "role",
@@ -278,6 +288,10 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
                 notes.body["data"] != json!([])
             }
 
+            TaskKind::Import => {
+                let found = client.get("candidates?email=imported@example.com").await.expect(200);
+                found.body["data"] != json!([])
+            }
             TaskKind::Call => status(due.screen).await != "cancelled",
             TaskKind::Role => {
                 let list = client.get(&format!("applications?role_id={renamed}")).await.expect(200);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rolecall_local::event_fixtures;
 use serde_json::{Value, json};
-use shared::id::Ids;
-use shared::model::{AuditActor, DATA_NAMES, EventType, Mode, Plan};
+use shared::id::{Id, Ids};
+use shared::model::{AuditActor, DATA_NAMES, EventType, ImportStatus, Mode, Plan};
 use shared::random::Random;
 use shared::store::AuditOrigin;
 use tests::fake::{FakeResponse, FakeServer};
@@ -61,6 +62,13 @@ async fn requests_jobs_providers_and_operators_make_all_types_of_events() {
     api.run_tasks().await;
     api.post(&format!("/api/v1/roles/{role}/reopen"), json!({})).await.expect(200);
     api.run_tasks().await;
+    let (import, done) = (Id::new(7).unwrap(), ImportStatus::Done);
+    let (live, at) = (tenant(ACME, Mode::Live), api.environment.clock.now());
+    event_fixtures::create_import(api.store(), live, import, done, at).await.unwrap();
+    api.post("/api/v1/imports/7/undo", json!({})).await.expect(202);
+    for _ in 0..2 {
+        api.run_tasks().await;
+    }
     let new = json!({ "url": "https://hooks.example.com/" });
     let endpoint = api.post("/api/v1/webhook_endpoints", new).await.expect(201).number("/id");
     for status in ["disabled", "enabled"] {

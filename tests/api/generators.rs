@@ -148,7 +148,10 @@ fn responses_list_the_values_of_today() {
     let status = schemas["Role"]["properties"]["status"]["description"].as_str().expect("a description");
     assert!(status.ends_with("One of: `draft`, `open`, `paused`, `closed`. More may be added."), "{status}");
     let kind = schemas["Touchpoint"]["properties"]["kind"]["description"].as_str().expect("a description");
-    assert!(kind.contains("`created`, `applied`") && kind.ends_with("More may be added."), "{kind}");
+    assert!(
+        kind.contains("`created`, `imported`, `applied`") && kind.ends_with("More may be added."),
+        "{kind}"
+    );
     assert!(schemas["RoleStatus"]["enum"].is_array(), "requests allow only these values");
 }
 

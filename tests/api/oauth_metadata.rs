@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
 use tests::{ACME, Response, TestApi, new_credential, tenant};
 
-const SCOPES: [&str; 13] = [
+const SCOPES: [&str; 14] = [
     "roles:read",
     "roles:write",
     "candidates:read",
@@ -26,6 +26,7 @@ const SCOPES: [&str; 13] = [
     "events:read",
     "webhooks:read",
     "webhooks:write",
+    "data:import",
 ];
 const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";

@@ -119,6 +119,35 @@ impl Session {
         self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
     }
 
+    /// Imports two people, looks at the verdicts, and undoes it.
+    async fn import_people(&mut self) {
+        let rows = json!([
+            { "name": "Mary Jackson", "email": "mary@example.com", "applications": [{ "role": { "title": "Engineer" } }] },
+            { "email": "nobody@example.com" },
+        ]);
+        let import = json!({ "format": "ndjson", "source": "Our spreadsheet", "rows": rows });
+        let import = self.send("POST /api/v1/imports", 0, import).await;
+        self.send("POST /api/v1/imports/{id}/complete", import, Value::Null).await;
+        self.work().await;
+        self.send("GET /api/v1/imports/{id}", import, Value::Null).await;
+        self.send("GET /api/v1/imports/{id}/rows", import, Value::Null).await;
+        self.send("POST /api/v1/imports/{id}/run", import, Value::Null).await;
+        self.work().await;
+        self.send("GET /api/v1/imports", 0, Value::Null).await;
+        self.send("POST /api/v1/imports/{id}/undo", import, Value::Null).await;
+        self.work().await;
+        let other =
+            self.api.post("/api/v1/imports", json!({ "format": "csv" })).await.expect(201).number("/id");
+        self.send("POST /api/v1/imports/{id}/cancel", other, Value::Null).await;
+    }
+
+    /// Lets the tasks of an import work.
+    async fn work(&self) {
+        for _ in 0..3 {
+            self.api.run_tasks().await;
+        }
+    }
+
     /// Shows the organization with settings of its own, and uses its rejection reasons for a role.
     async fn show_organization(&mut self, role: u64) {
         let settings = ["DE", "Europe/Berlin", "privacy@acme.example"];
@@ -196,8 +225,15 @@ impl Session {
         self.send_to(key, &path, Value::Null).await;
     }
 
-    /// Runs a short hiring process.
+    /// Sends all requests.
     async fn run() -> Self {
+        let mut session = Box::pin(Self::hire()).await;
+        session.import_people().await;
+        session
+    }
+
+    /// Runs a short hiring process.
+    async fn hire() -> Self {
         let mut session = Self { api: TestApi::new().await, successes: BTreeMap::new(), errors: Vec::new() };
         let none = || Value::Null;
         let engineer = json!({

@@ -130,6 +130,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
+        "DataFunction",
         "DeliverFunction",
         "McpFunction",
         "OauthFunction",

@@ -33,6 +33,8 @@ const MOST: &[(&str, usize)] = &[
     ("GET /api/v1/candidates/{id}/export", 5),
     // A trace leads to the content before the bucket has it.
     ("POST /api/v1/candidates/{id}/files", 3),
+    // The bucket has the rows before an import names them.
+    ("POST /api/v1/imports", 3),
     // What the change is about leads to something else that it depends on.
     ("POST /api/v1/voice_screens/{id}/cancel", 3),
     ("POST /api/v1/voice_screens/{id}/review", 3),

@@ -64,6 +64,8 @@ pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventTy
         actor: EventActor { kind: AuditActorKind::System, id: None },
         changed: Vec::new(),
         data: EventData::default().with("to", "open"),
+        imported: false,
+        quiet: false,
     };
     let events: Vec<_> = kinds.iter().zip(1..).map(event).collect();
     let text = |text: String| AttributeValue::S(text);

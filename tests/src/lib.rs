@@ -66,7 +66,8 @@ use shared::config::{Config, Edge, Services};
 use shared::http::{App, Environment, KnownHolders, KnownSites};
 use shared::id::{Id, Ids};
 use shared::model::{
-    Day, Mode, OrganizationSettings, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text,
+    Day, ImportStatus, Mode, OrganizationSettings, PasswordCost, Role, RoleContent, Scopes, Source, Tenant,
+    Text,
 };
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
@@ -490,6 +491,8 @@ pub struct Fixtures {
     pub webhook_endpoint: u64,
     /// A delivery to the endpoint.
     pub delivery: u64,
+    /// An import that is checked.
+    pub import: u64,
 }
 
 impl Fixtures {
@@ -509,6 +512,8 @@ impl Fixtures {
         let note = api.post(&notes, json!({ "text": "x" })).await.expect(201).number("/id");
         let (webhook_endpoint, delivery) = (9_000_000_000_001, 9_000_000_000_002);
         create_webhook_endpoint(api, webhook_endpoint, delivery).await;
+        let import = 9_000_000_000_004;
+        create_import(api, import).await;
         let submission = create_submission(api, candidate, application, role).await;
         let file = json!({ "name": "x", "kind": "other", "content": "SGVsbG8=" });
         let files = format!("/api/v1/candidates/{candidate}/files");
@@ -524,6 +529,7 @@ impl Fixtures {
             submission,
             webhook_endpoint,
             delivery,
+            import,
         }
     }
 
@@ -544,6 +550,7 @@ impl Fixtures {
             Some("candidates") => self.candidate,
             Some("voice_screens") => self.screen,
             Some("webhook_endpoints") => self.webhook_endpoint,
+            Some("imports") => self.import,
             _ => self.role,
         }
     }
@@ -559,6 +566,16 @@ async fn create_submission(api: &TestApi, candidate: u64, application: u64, role
     transaction.insert_submission(candidate, &form).expect("an item");
     api.store().commit(transaction).await.expect("a commit");
     submission
+}
+
+/// Stores an import that is checked, unless it exists.
+async fn create_import(api: &TestApi, import: u64) {
+    let (store, tenant, now) = (api.store(), tenant(ACME, Mode::Live), api.environment.clock.now());
+    let import = Id::new(import).expect("an id");
+    if store.find_import(tenant, import).await.expect("a read").is_none() {
+        let created = event_fixtures::create_import(store, tenant, import, ImportStatus::Checked, now);
+        created.await.expect("an import");
+    }
 }
 
 /// Stores an endpoint with a delivery, unless it exists.

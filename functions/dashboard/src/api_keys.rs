@@ -78,7 +78,7 @@ struct Example {
 
 /// Requests for new keys. A page shows the first one that the key can make. The other scopes only allow requests about
 /// something that exists.
-const EXAMPLES: [Example; 9] = [
+const EXAMPLES: [Example; 10] = [
     Example { scope: Scope::OrganizationRead, path: "/api/v1/organization", body: None },
     Example { scope: Scope::RolesRead, path: "/api/v1/roles", body: None },
     Example { scope: Scope::CandidatesRead, path: "/api/v1/candidates", body: None },
@@ -86,6 +86,7 @@ const EXAMPLES: [Example; 9] = [
     Example { scope: Scope::ChannelsRead, path: "/api/v1/channels", body: None },
     Example { scope: Scope::AuditRead, path: "/api/v1/audit_log", body: None },
     Example { scope: Scope::EventsRead, path: "/api/v1/events", body: None },
+    Example { scope: Scope::DataImport, path: "/api/v1/imports", body: None },
     Example { scope: Scope::RolesWrite, path: "/api/v1/roles", body: Some(r#"{"title": "Line Cook"}"#) },
     Example {
         scope: Scope::CandidatesWrite,

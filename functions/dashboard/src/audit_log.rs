@@ -260,7 +260,8 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         AuditTargetKind::Candidate
         | AuditTargetKind::Application
         | AuditTargetKind::VoiceScreen
-        | AuditTargetKind::WebhookEndpoint => number,
+        | AuditTargetKind::WebhookEndpoint
+        | AuditTargetKind::Import => number,
         AuditTargetKind::Role => format!("role {number}"),
         AuditTargetKind::JobPosting => format!("job posting {number}"),
         AuditTargetKind::ConfirmationRule => "where assistants' calls are confirmed".to_owned(),

@@ -56,6 +56,8 @@ pub(crate) enum FieldKind {
     File(&'static str),
     /// A heading of the fields below.
     Heading,
+    /// The words that disclose all fields below, which are rarely needed.
+    Disclosure,
     /// A value that members do not see.
     Hidden,
 }
@@ -83,6 +85,11 @@ impl Field {
     /// A heading of the fields below.
     pub(crate) fn heading(label: &'static str) -> Self {
         Self::line("", label).of(FieldKind::Heading)
+    }
+
+    /// The words that disclose all fields below.
+    pub(crate) fn disclosure(label: &'static str) -> Self {
+        Self::line("", label).of(FieldKind::Disclosure)
     }
 
     /// The same field, filled in in this way.
@@ -144,6 +151,8 @@ pub(crate) struct Form {
     /// The path and the name of the page above, unless the page is in the menu.
     back: Option<(String, String)>,
     lead: String,
+    /// The path and the text of a link below the lead.
+    link: Option<(&'static str, &'static str)>,
     fields: Vec<Field>,
     /// The version of the resource that the page shows.
     seen: String,
@@ -179,6 +188,7 @@ impl Form {
             title,
             back: None,
             lead: String::new(),
+            link: None,
             fields,
             seen,
             hidden,
@@ -219,6 +229,11 @@ impl Form {
         Self { lead: lead.into(), ..self }
     }
 
+    /// The same form with a link below the sentence, with its path and its text.
+    pub(crate) fn linking(self, path: &'static str, text: &'static str) -> Self {
+        Self { link: Some((path, text)), ..self }
+    }
+
     /// The same form for a resource in this version.
     pub(crate) fn of_version(self, seen: impl Into<String>) -> Self {
         Self { seen: seen.into(), ..self }
@@ -244,6 +259,16 @@ impl Form {
 
     fn has_problems(&self) -> bool {
         self.fields.iter().any(|field| field.problem.is_some())
+    }
+
+    /// The fields that a disclosure hides.
+    fn disclosed(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().skip_while(|field| !matches!(field.kind, FieldKind::Disclosure)).skip(1)
+    }
+
+    /// Whether the disclosure is open from the start, because there is something to fix.
+    fn is_disclosed(&self) -> bool {
+        self.disclosed().any(|field| field.problem.is_some())
     }
 
     fn takes_file(&self) -> bool {
@@ -393,7 +418,8 @@ impl Refusal {
             Error::PreconditionFailed => Ok(Self::Stale),
             Error::InvalidTransition(text)
             | Error::ChannelNotConnected(text)
-            | Error::ConsentRequired(text) => Ok(Self::Sentence(sentence(&text))),
+            | Error::ConsentRequired(text)
+            | Error::PlanLimit(text) => Ok(Self::Sentence(sentence(&text))),
             Error::Upstream { sentence, .. } => Ok(Self::Sentence(format!("{sentence}."))),
             error => Err(error),
         }

@@ -61,6 +61,7 @@ pub(crate) fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t s
         TouchpointKind::ApplicationReopened { role_id, .. } => {
             format!("Application active again with the role {}", title(*role_id))
         }
+        TouchpointKind::Imported { .. } => "Imported".to_owned(),
         TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
         TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
         TouchpointKind::FileAdded { kind, role_id, .. } => {

@@ -36,6 +36,11 @@ mod form;
 mod form_page;
 mod history;
 mod holdings;
+mod import_columns;
+mod import_example;
+mod import_forms;
+mod import_words;
+mod imports;
 mod layout;
 mod links;
 mod lists;
@@ -169,7 +174,26 @@ pub fn candidates() -> Vec<Route> {
     ]
     .into_iter()
     .chain(personal_data())
+    .chain(imports())
     .collect()
+}
+
+/// What owners import, for [`candidates`]. An undo erases people, so it asks for the password, like an erasure.
+fn imports() -> [Route; 11] {
+    let undo = MemberAccess::fresh(Owner, "/dashboard/imports/{id}/undo");
+    [
+        Route::member("GET /dashboard/imports", Owner, imports::list),
+        Route::member("GET /dashboard/imports/new", Owner, import_forms::new),
+        Route::member("POST /dashboard/imports/new", Owner, import_forms::create),
+        Route::member("GET /dashboard/imports/example", Owner, import_example::download),
+        Route::member("GET /dashboard/imports/{id}", Owner, imports::show).reading(CandidatesListed),
+        Route::member("GET /dashboard/imports/{id}/uploaded", Owner, imports::complete),
+        Route::member("GET /dashboard/imports/{id}/rows", Owner, imports::verdicts),
+        Route::member("POST /dashboard/imports/{id}/run", Owner, imports::run),
+        Route::member("POST /dashboard/imports/{id}/cancel", Owner, imports::cancel),
+        Route::member("GET /dashboard/imports/{id}/undo", undo, imports::ask_to_undo),
+        Route::member("POST /dashboard/imports/{id}/undo", undo, imports::undo),
+    ]
 }
 
 /// What owners do with a person's data, for [`candidates`]. They are asked for the password before a form, so that nobody

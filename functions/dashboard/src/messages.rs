@@ -216,6 +216,12 @@ messages! {
         ScreenCancelled = "screen-cancelled": "Voice screen cancelled. The candidate is not called.",
         /// The result of a voice screen was confirmed or overruled.
         ScreenReviewed = "screen-reviewed": "Decision saved.",
+        /// An import runs.
+        ImportRunning = "import-running": "The import runs. You can leave this page: it goes on by itself.",
+        /// An import was cancelled.
+        ImportCancelled = "import-cancelled": "Import cancelled.",
+        /// An import is being undone.
+        ImportUndoing = "import-undoing": "The import is being undone. You can leave this page: it goes on by itself.",
         /// A legal hold was set.
         HoldSet = "hold-set": "Legal hold set. The candidate cannot be erased.",
         /// A legal hold was lifted.
@@ -228,6 +234,8 @@ messages! {
 messages! {
     /// Why an action failed; `failed` in the query.
     Alert in "failed" {
+        /// The file of an import is not in the bucket.
+        ImportNotUploaded = "import-not-uploaded": "The file is not here yet. Choose it, and upload it.",
         /// The member declined on X.
         XDeclined = "x-declined": "X account not connected: access was declined on X.",
         /// The callback from X came too late or belongs to another browser.

@@ -158,7 +158,7 @@ impl Taken<'_> {
         origin: DeliveryOrigin,
     ) -> Result<Transaction, StoreError> {
         let mut transaction = Transaction::new(self.tenant);
-        for event in events.iter().filter(|event| endpoint.wants(event.kind)) {
+        for event in events.iter().filter(|event| !event.quiet && endpoint.wants(event.kind)) {
             let id = self.job.ids.next();
             let delivery = Delivery::of(id, endpoint.id, event, body_of(event)?, origin, self.now);
             transaction.insert_delivery(&delivery)?;

@@ -6,6 +6,7 @@ mod cancellations;
 mod closings;
 mod erasures;
 mod files;
+mod imports;
 mod retention;
 mod role_copies;
 
@@ -24,7 +25,7 @@ use shared::providers::bucket::BucketError;
 use shared::providers::voice::CallError;
 use shared::services::files::SettleError;
 use shared::store::{
-    AuditOrigin, CommitError, OrganizationError, Task, TaskPartition, Transaction, Unreadable,
+    AuditOrigin, CommitError, OrganizationError, StoreError, Task, TaskPartition, Transaction, Unreadable,
 };
 use tracing::Instrument;
 
@@ -69,19 +70,25 @@ enum TaskError {
     /// A candidate's data has not been removed completely for a while.
     #[error("a candidate was not erased completely: {0}")]
     NotErased(String),
-    /// An act on several candidates could not go on.
-    #[error("an act on several candidates was not carried out: {0}")]
+    /// An act on several candidates, or an import, could not go on.
+    #[error("not carried out: {0}")]
     NotCarriedOut(String),
     /// The bucket failed.
-    #[error("a file could not be erased: {0}")]
+    #[error("the bucket failed: {0}")]
     Bucket(#[from] BucketError),
+}
+
+impl From<StoreError> for TaskError {
+    fn from(error: StoreError) -> Self {
+        Self::Commit(error.into())
+    }
 }
 
 impl From<SettleError> for TaskError {
     fn from(error: SettleError) -> Self {
         match error {
             SettleError::Bucket(error) => error.into(),
-            SettleError::Store(error) => CommitError::from(error).into(),
+            SettleError::Store(error) => error.into(),
         }
     }
 }
@@ -271,6 +278,8 @@ impl Job {
             TaskKind::Closing => self.unpublish(task).await.map_err(TaskError::from),
             TaskKind::Files => self.look_at_files(task).await,
             TaskKind::BulkAct => self.work_on_act(task).await,
+            // Most tasks are not imports, whose work has many states.
+            TaskKind::Import => Box::pin(self.work_on_import(task)).await,
             TaskKind::KeyEnd => self.end_key(task).await,
             TaskKind::Call => self.follow_up(task).await,
         };

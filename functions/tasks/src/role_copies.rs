@@ -98,7 +98,7 @@ impl Job {
     async fn update_copy(&self, tenant: Tenant, candidate: Id, role: &RoleState) -> Result<(), CommitError> {
         let store = &self.environment.store;
         for _ in 0..MAX_ATTEMPTS {
-            let found = store.find_candidate(tenant, candidate).await?;
+            let found = store.find_any_candidate(tenant, candidate).await?;
             let Some(record) = found.and_then(MaybeErased::present) else { return Ok(()) };
             let Some(followed) = record.clone().follow([role], self.now) else {
                 return self.settle(tenant, record, role.copy.id).await;

@@ -65,6 +65,8 @@ pub(crate) enum CommandError {
     Unwritten(io::Error),
     /// A file of people could not be converted.
     Conversion(String),
+    /// A file of people was not imported.
+    Import(String),
 }
 
 impl<E: Into<OrganizationError>> From<E> for CommandError {

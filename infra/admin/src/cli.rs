@@ -8,12 +8,12 @@ mod values;
 
 use std::fmt;
 
-pub(crate) use conversion::Conversion;
+pub(crate) use conversion::{Conversion, NewImport, Reading};
 pub(crate) use operations::{
     AppCommand, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand, WebhookCommand,
 };
 pub(crate) use tenant::OneMode;
-use values::{base_url, endpoint};
+use values::{base_url, endpoint, text};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
@@ -96,6 +96,12 @@ Examples:
 A mapping is the one of the report (with --json), with other fields:
   {\"header_row\": 1, \"columns\": [{\"header\": \"Telefon\", \"field\": \"phone\"}]}";
 
+const IMPORTS: &str = "\
+Examples:
+  rolecall-admin import 243619432448124 people.csv --date-format dmy --tag imported --wait
+  rolecall-admin import 243619432448124 people.xlsx --sheet Candidates --source Referral --run
+  rolecall-admin import 243619432448124 people.ndjson --mode test --run --json | jq .counts";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create the DynamoDB table, or adopt a restored one: create, adopt
@@ -139,6 +145,13 @@ Example:
     /// tells the others. CSV, xlsx and NDJSON are told apart by the end of the file's name.
     #[command(after_help = CONVERSIONS)]
     Convert(Conversion),
+    /// Import a file of people into an organization: CSV, xlsx or NDJSON
+    ///
+    /// The service's tasks check every row first, which changes nothing; `convert` reads the same rows without the service.
+    /// With --run, valid rows are then carried out, and invalid ones are skipped. Without it, a member or an API key runs the
+    /// import within seven days. An import can be undone for 30 days.
+    #[command(after_help = IMPORTS)]
+    Import(NewImport),
     /// Print an organization's audit log: who did what, from where and when, newest first
     ///
     /// With --json, each line is a JSON document. Times are in UTC. The live log also has the sign-ins and the changes to
@@ -469,7 +482,7 @@ pub(crate) struct NewKey {
     /// A name for the key, at most 100 characters
     #[arg(long, value_parser = text::<100>)]
     pub(crate) name: Text<100>,
-    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase and audit:read]
+    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase, audit:read, data:import, events:read and webhooks:*]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
     /// IP addresses and networks from which the key may be used, separated by commas [default: all]
@@ -705,10 +718,6 @@ async fn read_secret(name: &str) -> Result<String, String> {
     let failed = |reason: &dyn fmt::Display| format!("The secret {name} could not be read: {reason}.");
     let answer = answer.map_err(|error| failed(&DisplayErrorContext(error)))?;
     answer.secret_string.ok_or_else(|| failed(&"it is not text"))
-}
-
-fn text<const MAX: usize>(argument: &str) -> Result<Text<MAX>, String> {
-    Text::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
 }
 
 fn slug(argument: &str) -> Result<Slug, String> {

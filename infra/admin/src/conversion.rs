@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::str::FromStr;
 
 use import_files::{
     Archive, DateFormat, FileFormat, Mapping, Owners, RowVerdict, Settings, read_file, read_folder,
@@ -12,7 +13,7 @@ use import_files::{
 use serde::{Deserialize, Serialize};
 use shared::clock::Timestamp;
 
-use crate::cli::Conversion;
+use crate::cli::{Conversion, Reading};
 use crate::output::{line, table};
 
 /// What a file has.
@@ -130,27 +131,33 @@ fn add_owner(owners: &mut Owners<'_>, row: &mut RowVerdict) {
     row.warnings.extend(owners.add(row.row, &names, email.as_deref(), external_id.as_deref()));
 }
 
+/// The format that the end of a file's name says.
+pub(crate) fn by_name<F: FromStr>(path: &Path) -> Option<F> {
+    path.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
+}
+
+/// Reads the mapping in the file that the arguments name.
+pub(crate) fn mapping(reading: &Reading) -> Result<Option<Mapping>, String> {
+    let Some(path) = &reading.mapping else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let read = text.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+    read.map(Some).map_err(|problem| format!("The mapping {} can't be read: {problem}", path.display()))
+}
+
 fn settings(arguments: &Conversion) -> Result<Settings, String> {
     let path = &arguments.file;
-    let by_name = || path.extension()?.to_str()?.to_ascii_lowercase().parse::<FileFormat>().ok();
-    let format = arguments.format.or_else(by_name);
-    let format = format.ok_or_else(|| {
+    let format = arguments.format.or_else(|| by_name(path)).ok_or_else(|| {
         let formats = FileFormat::ALL.map(FileFormat::as_str).join(", ");
         format!("Say with --format what {} is: {formats}", path.display())
     })?;
-    let mapping = arguments.mapping.as_ref().map(|path| {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
-        let read =
-            text.and_then(|text| serde_json::from_str::<Mapping>(&text).map_err(|error| error.to_string()));
-        read.map_err(|problem| format!("The mapping {} can't be read: {problem}", path.display()))
-    });
+    let reading = &arguments.reading;
     Ok(Settings {
         format,
-        sheet: arguments.sheet.clone(),
-        encoding: arguments.encoding,
-        mapping: mapping.transpose()?,
-        date_format: arguments.date_format,
-        plain_phones: arguments.plain_phones,
+        sheet: reading.sheet.clone(),
+        encoding: reading.encoding,
+        mapping: mapping(reading)?,
+        date_format: reading.date_format,
+        plain_phones: reading.plain_phones,
         country: arguments.country,
         time_zone: arguments.time_zone.clone(),
     })

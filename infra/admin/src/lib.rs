@@ -11,6 +11,7 @@ mod channels;
 mod cli;
 mod conversion;
 mod exports;
+mod imports;
 mod keys;
 mod maintenance;
 mod members;
@@ -108,7 +109,7 @@ pub async fn run(
             "The organization has no such webhook endpoint in this mode; list all with `rolecall-admin webhook list`."
                 .to_owned()
         }
-        CommandError::Conversion(sentence) => format!("{sentence}."),
+        CommandError::Conversion(sentence) | CommandError::Import(sentence) => format!("{sentence}."),
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
     let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
@@ -202,6 +203,7 @@ async fn execute(
             let report = conversion::convert(&arguments, admin.now).map_err(CommandError::Conversion)?;
             render(json, &report)
         }
+        Command::Import(new) => render(json, &imports::import(admin, new).await?),
         Command::Usage(UsageCommand::Fleet { top }) => render(json, &usage::fleet(admin, top).await?),
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &usage::show(admin, tenant.tenant(), days).await?)

@@ -59,10 +59,7 @@ pub(crate) async fn find(admin: &Admin, person: &OnePerson) -> Result<(Tenant, I
     admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let id = match (person.id, &person.email) {
         (Some(id), _) => Some(id),
-        (None, Some(email)) => {
-            let record = admin.store.find_candidate_by_email(tenant, email).await?;
-            record.map(|record| record.candidate.id)
-        }
+        (None, Some(email)) => admin.store.find_claimed_email(tenant, email).await?,
         (None, None) => None,
     };
     Ok((tenant, id.ok_or(OrganizationError::NoSuchPerson)?))

@@ -2,6 +2,7 @@
 
 mod another_kind;
 mod forms;
+mod imports;
 mod maintenance;
 mod operations;
 mod personal_data;

@@ -63,6 +63,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("dashboard_candidates", "dashboard_candidates", Kind::Wide),
     Function::new("dashboard_roles", "dashboard_overview", Kind::Wide),
     Function::new("dashboard_settings", "dashboard_members", Kind::Wide),
+    Function::new("data", "data_imports_show_import", Kind::Wide),
     Function::new("default", "default_not_found", Kind::Static),
     Function::new("deliver", "deliver_schedule", Kind::Wide),
     Function::new("docs", "docs_show_openapi", Kind::Static),

@@ -80,6 +80,7 @@ static PARSERS: LazyLock<Vec<InputParser>> = LazyLock::new(|| {
         roles::routes(),
         voice_screens::routes(),
         webhook_endpoints::routes(),
+        data::routes(),
     ]
     .into_iter()
     .flatten()

@@ -20,6 +20,7 @@ mod gateway;
 mod input;
 mod markdown;
 mod oauth_clients;
+mod people;
 mod posts;
 mod redirect_uris;
 mod resumes;
@@ -33,6 +34,7 @@ pub use cursors::cursors;
 pub use gateway::{gateway_events, requests};
 pub use markdown::markdown;
 pub use oauth_clients::{client_addresses, client_documents};
+pub use people::import_files;
 pub use posts::x_posts;
 pub use redirect_uris::redirect_uris;
 pub use resumes::{compound_files, resumes, zips};
@@ -51,7 +53,7 @@ pub struct Target {
 }
 
 /// All targets, in alphabetical order.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "callbacks", run: callbacks, random_inputs: 500 },
     Target { name: "client_addresses", run: client_addresses, random_inputs: 1_000 },
     Target { name: "client_documents", run: client_documents, random_inputs: 1_000 },
@@ -59,6 +61,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "credentials", run: credentials, random_inputs: 1_000 },
     Target { name: "cursors", run: cursors, random_inputs: 1_000 },
     Target { name: "gateway_events", run: gateway_events, random_inputs: 100 },
+    Target { name: "import_files", run: import_files, random_inputs: 300 },
     Target { name: "markdown", run: markdown, random_inputs: 200 },
     Target { name: "redirect_uris", run: redirect_uris, random_inputs: 1_000 },
     Target { name: "request_bodies", run: request_bodies, random_inputs: 500 },

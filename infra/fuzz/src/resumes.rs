@@ -66,13 +66,7 @@ pub fn zips(input: &[u8]) {
     if *form == 0 {
         return resumes(&[ZIP, rest].concat());
     }
-    let entries: Vec<_> = input
-        .split(|byte| *byte == ENTRY)
-        .map(|entry| match entry.iter().position(|byte| *byte == CONTENT) {
-            Some(end) => (&entry[..end], &entry[end + 1..]),
-            None => (entry, &entry[..0]),
-        })
-        .collect();
+    let entries = entries(input);
     let Some(kind) = judge(&archive(&entries)) else { return };
     let names: Vec<_> = entries.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
     let has = |name: &[u8]| names.iter().any(|other| other == name);
@@ -88,6 +82,17 @@ pub fn zips(input: &[u8]) {
         }
         kind => panic!("{kind:?}"),
     }
+}
+
+/// The names and the contents of the entries of an archive.
+pub(crate) fn entries(input: &[u8]) -> Vec<(&[u8], &[u8])> {
+    input
+        .split(|byte| *byte == ENTRY)
+        .map(|entry| match entry.iter().position(|byte| *byte == CONTENT) {
+            Some(end) => (&entry[..end], &entry[end + 1..]),
+            None => (entry, &entry[..0]),
+        })
+        .collect()
 }
 
 /// Whether an XML file of relationships obviously refers to a file that Word loads by itself.
@@ -111,7 +116,7 @@ fn uncompressed(content: &[u8]) -> &[u8] {
 }
 
 /// Builds an archive with these names and contents.
-fn archive(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
+pub(crate) fn archive(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     let number = |number: usize| u32::try_from(number).expect("a small archive").to_le_bytes();
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in entries {

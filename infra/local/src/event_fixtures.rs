@@ -6,17 +6,17 @@
 use std::error::Error;
 
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::Timestamp;
+use shared::clock::{Timestamp, later};
 use shared::id::Id;
 use shared::model::{
     Actor, ActorKind, Analysis, ApplicationForm, Attempt, Audience, AuditTarget, AuditTargetKind,
     CandidateFile, CandidateFileKind, CandidateRecord, Cause, Client, Code, ConsentPurpose, Delivery,
     DeliveryOrigin, DeliveryStatus, Device, Email, EndedBy, EndpointProgress, EventType, FileContent,
-    FileOrigin, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note,
-    OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, ResumeFile, Role,
-    RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys,
-    Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider,
-    WebhookEndpoint, WebhookKeys, challenge,
+    FileOrigin, GateHash, Grant, Import, ImportFindings, ImportStatus, Invitation, LegalHold, Link, Logo,
+    Member, MemberRole, Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting,
+    PostingContent, Profile, Report, ResumeFile, Role, RoleContent, Scopes, Scores, ScreenRecord,
+    SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission, SubmittedConsent, SuspectForm,
+    SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -40,6 +40,7 @@ pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
     fixtures.create_webhook_endpoints().await?;
+    fixtures.create_imports().await?;
     fixtures.create_grants().await?;
     fixtures.create_confirmations().await
 }
@@ -103,6 +104,31 @@ pub async fn create_webhook_endpoint(
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_webhook_endpoint(&endpoint, &EndpointProgress::beginning_at(tenant, id, 0))?;
+    Ok(store.commit(transaction).await?)
+}
+
+/// Creates an import without rows that is checked or done.
+pub async fn create_import(
+    store: &Store,
+    tenant: Tenant,
+    id: Id,
+    status: ImportStatus,
+    now: Timestamp,
+) -> Outcome<()> {
+    let waiting = Import::new(id, secret("import"), Actor::system(), now);
+    let checked = waiting.check(now).read(ImportFindings::default(), 0, 0, 0, now);
+    let import = match status {
+        ImportStatus::Done => Import {
+            status,
+            run_at: Some(now),
+            ended_at: Some(now),
+            task_due: Some(later(now, Import::KEPT)),
+            ..checked
+        },
+        _ => checked,
+    };
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_import(&import)?;
     Ok(store.commit(transaction).await?)
 }
 
@@ -332,6 +358,22 @@ impl EventFixtures<'_> {
         }
         self.create_screen(candidate(30)?, 42, Some(tomorrow)).await?;
         self.create_completed_screen(candidate(91)?, 92).await
+    }
+
+    /// Creates imports that can be read, run, cancelled and undone.
+    async fn create_imports(&self) -> Outcome<()> {
+        for (number, status) in [
+            (100, ImportStatus::Checked),
+            (101, ImportStatus::Checked),
+            (102, ImportStatus::Checked),
+            (103, ImportStatus::Done),
+            (104, ImportStatus::Checked),
+            (105, ImportStatus::Checked),
+            (106, ImportStatus::Done),
+        ] {
+            create_import(self.store, self.tenant, id(number)?, status, self.now).await?;
+        }
+        Ok(())
     }
 
     /// Creates webhook endpoints, and a delivery to one of them.

@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 21] {
+pub fn tables() -> [Tables; 22] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -42,6 +42,7 @@ pub fn tables() -> [Tables; 21] {
         },
         Tables { function: "DashboardSettingsFunction", routes: Vec::new(), pages: dashboard::settings() },
         Tables { function: "DashboardAccountFunction", routes: Vec::new(), pages: dashboard::account() },
+        Tables { function: "DataFunction", routes: data::routes(), pages: Vec::new() },
         Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
         Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },

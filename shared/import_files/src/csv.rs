@@ -8,8 +8,9 @@ use encoding_rs::{Encoding as Codec, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use memchr::memchr_iter;
 
+use crate::Mapping;
 use crate::cell::Cell;
-use crate::header::{self, Header, Mapping};
+use crate::header::{self, Header};
 use crate::record::{Record, Spreadsheet};
 use crate::xlsx::refuse_workbook;
 use crate::{MAX_ROW, Refusal, Settings, encoding};

@@ -6,8 +6,8 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use shared::clock::Timestamp;
 
+use crate::DateFormat;
 use crate::cell::{Cell, CellKind};
-use crate::settings::DateFormat;
 
 /// The months in English. Three letters are enough.
 const MONTHS: [&str; 12] = [

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Read, Seek};
 
 use encoding_rs::{Encoding as Codec, UTF_8, WINDOWS_1252};
 
+use crate::Encoding;
 use crate::Refusal;
-use crate::settings::Encoding;
+use crate::settings::codec;
 
 /// Finds the encoding: what was named, or what a byte order mark says, else UTF-8 if the whole file is, else Windows-1252.
 /// Nothing is guessed from letters, because guesses take one alphabet for another.
@@ -21,7 +22,7 @@ pub(crate) fn find(
             return Ok(marked);
         }
     } else if let Some(named) = named {
-        return Ok(named.codec());
+        return Ok(codec(named));
     }
     let mut lines = Lines::default();
     loop {

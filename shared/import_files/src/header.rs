@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize};
-use shared::string_enum;
+use shared::model::{ImportColumn as Column, ImportField as Field, ImportMapping as Mapping};
 
 use crate::Refusal;
 use crate::record::{Record, Spreadsheet};
@@ -14,63 +13,6 @@ const FIRST_ROWS: usize = 20;
 const MIN_KNOWN: usize = 2;
 /// Byte order marks, also one that was read in a wrong encoding.
 const MARKS: [&str; 2] = ["\u{FEFF}", "ï»¿"];
-
-string_enum! {
-    /// What a column has.
-    #[derive(PartialOrd, Ord)]
-    pub enum Field {
-        /// The identifier in another system.
-        ExternalId = "external_id",
-        /// The whole name.
-        Name = "name",
-        /// The first name; with it and the last name, a column of whole names means nothing.
-        FirstName = "first_name",
-        /// The last name.
-        LastName = "last_name",
-        /// The e-mail address.
-        Email = "email",
-        /// The phone number.
-        Phone = "phone",
-        /// Where the person came from.
-        Source = "source",
-        /// Tags.
-        Tags = "tags",
-        /// Since when the other system has the person.
-        CreatedAt = "created_at",
-        /// A link to the resume, or the names of files.
-        Resume = "resume",
-        /// A link to the resume.
-        ResumeUrl = "resume_url",
-        /// Names of files.
-        Files = "files",
-        /// A note, or notes as JSON.
-        Notes = "notes",
-        /// Consents as JSON.
-        Consents = "consents",
-        /// The title of the role of an application.
-        Role = "role",
-        /// The identifier of the role.
-        RoleId = "role_id",
-        /// The identifier of the role in another system.
-        RoleExternalId = "role_external_id",
-        /// The identifier of the application in another system.
-        ApplicationExternalId = "application_external_id",
-        /// When the person applied.
-        AppliedAt = "applied_at",
-        /// The stage.
-        Stage = "stage",
-        /// The status of the application.
-        Status = "status",
-        /// Why the application was rejected.
-        RejectionReason = "rejection_reason",
-        /// When the application was rejected.
-        RejectedAt = "rejected_at",
-        /// Answers as JSON.
-        Answers = "answers",
-        /// The moves as JSON.
-        StageChanges = "stage_changes",
-    }
-}
 
 /// The names that columns have in plain English and in the files of Greenhouse, Lever, Recruitee and `PeopleForce`. The names of
 /// the fields are known, too. They are compared folded.
@@ -113,28 +55,26 @@ const NAMES: &[(Field, &[&str])] = &[
     (Field::RejectedAt, &["rejected on", "date rejected", "rejection date", "archive date"]),
 ];
 
-impl Field {
-    /// The field that a column with this name has.
-    fn of_name(name: &str) -> Option<Self> {
-        // csvkit writes each item of a list of JSON into a column of its own.
-        let name = match name.rsplit_once('/') {
-            Some((list, number))
-                if list == Self::Tags.as_str() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
-            {
-                list
-            }
-            _ => name,
-        };
-        let name = folded(name);
-        let is_own = |field: &&Self| folded(field.as_str()) == name;
-        let known = || NAMES.iter().find(|(_, names)| names.iter().any(|known| folded(known) == name));
-        Self::ALL.iter().find(is_own).copied().or_else(|| known().map(|(field, _)| *field))
-    }
+/// The field that a column with this name has.
+fn field_of_name(name: &str) -> Option<Field> {
+    // csvkit writes each item of a list of JSON into a column of its own.
+    let name = match name.rsplit_once('/') {
+        Some((list, number))
+            if list == Field::Tags.as_str() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            list
+        }
+        _ => name,
+    };
+    let name = folded(name);
+    let is_own = |field: &&Field| folded(field.as_str()) == name;
+    let known = || NAMES.iter().find(|(_, names)| names.iter().any(|known| folded(known) == name));
+    Field::ALL.iter().find(is_own).copied().or_else(|| known().map(|(field, _)| *field))
+}
 
-    /// Whether several columns may have it.
-    const fn may_repeat(self) -> bool {
-        matches!(self, Self::Tags | Self::Notes | Self::Files)
-    }
+/// Whether several columns may have a field.
+const fn may_repeat(field: Field) -> bool {
+    matches!(field, Field::Tags | Field::Notes | Field::Files)
 }
 
 /// A name without case, spaces, punctuation and the `s` of a plural.
@@ -150,25 +90,6 @@ fn folded(name: &str) -> String {
         }
         _ => plain,
     }
-}
-
-/// A column of a file, and what it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Column {
-    /// The name in the header.
-    pub header: String,
-    /// What it has; `None` if it is left out.
-    pub field: Option<Field>,
-}
-
-/// What the columns of a file mean.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mapping {
-    /// The line or row of the file that has the names of the columns; without one, it is looked for.
-    #[serde(default)]
-    pub header_row: Option<u64>,
-    /// The columns. Those that are not among them are understood by their names.
-    pub columns: Vec<Column>,
 }
 
 /// The header of a file.
@@ -253,8 +174,7 @@ impl Header {
                 // A complete list has the columns in their order, so it tells apart two of one name.
                 // It may have other letters in another encoding.
                 (None, _)
-                    if is_complete
-                        && names.get(number).is_some_and(|name| Field::of_name(name).is_none()) =>
+                    if is_complete && names.get(number).is_some_and(|name| field_of_name(name).is_none()) =>
                 {
                     number
                 }
@@ -279,7 +199,7 @@ impl Header {
         }
         let is_given = |field: Field| given.iter().any(|column| column.field == Some(field));
         let guessed =
-            |name: &str| Field::of_name(name).filter(|field| field.may_repeat() || !is_given(*field));
+            |name: &str| field_of_name(name).filter(|field| may_repeat(*field) || !is_given(*field));
         let columns = names.into_iter().zip(columns).map(|(name, given)| {
             let field = given.unwrap_or_else(|| guessed(&name));
             Column { header: name, field }
@@ -292,7 +212,7 @@ impl Header {
     /// Fails if two columns have what a person has once.
     fn check_repeated(&self) -> Result<(), Problem> {
         for (place, column) in self.columns.iter().enumerate() {
-            let Some(field) = column.field.filter(|field| !field.may_repeat()) else { continue };
+            let Some(field) = column.field.filter(|field| !may_repeat(*field)) else { continue };
             let before = self.columns.iter().take(place).find(|before| before.field == Some(field));
             if let Some(before) = before {
                 let text = format!(
@@ -346,7 +266,7 @@ mod tests {
             ("id", None),
             ("", None),
         ] {
-            assert_eq!(Field::of_name(name), field, "{name}");
+            assert_eq!(field_of_name(name), field, "{name}");
         }
     }
 
@@ -354,7 +274,7 @@ mod tests {
     fn each_name_leads_to_one_field() {
         for (field, names) in NAMES {
             for name in *names {
-                assert_eq!(Field::of_name(name), Some(*field), "{name}");
+                assert_eq!(field_of_name(name), Some(*field), "{name}");
             }
         }
     }

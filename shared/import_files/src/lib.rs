@@ -25,7 +25,6 @@ mod person;
 mod phones;
 mod record;
 mod refusal;
-pub mod row;
 mod settings;
 mod stages;
 mod survey;
@@ -46,9 +45,13 @@ use std::path::Path;
 use shared::clock::Timestamp;
 
 pub use archive::{Archive, ArchiveRefusal, ArchivedFile, MAX_FILES, Owners};
-pub use header::{Column, Field, Mapping};
 pub use refusal::Refusal;
-pub use settings::{DateFormat, Encoding, FileFormat, Settings};
+pub use settings::{FileFormat, Settings};
+pub use shared::handlers::import_row as row;
+pub use shared::model::{
+    DateFormat, ImportColumn as Column, ImportField as Field, ImportMapping as Mapping,
+    TextEncoding as Encoding,
+};
 pub use table::{Report, RowVerdict};
 
 use harvest::Harvest;

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::Mapping;
 use crate::Refusal;
 use crate::cell::Cell;
-use crate::header::{Header, Mapping};
+use crate::header::Header;
 
 /// A row of cells.
 #[derive(Clone, Debug, PartialEq)]

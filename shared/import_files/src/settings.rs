@@ -4,10 +4,10 @@ use encoding_rs::{
     EUC_KR, Encoding as Codec, GBK, MACINTOSH, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1250, WINDOWS_1251,
     WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
 };
-use shared::model::{Country, PlainPhones, TimeZoneName};
+use shared::model::{
+    Country, DateFormat, ImportMapping as Mapping, PlainPhones, TextEncoding as Encoding, TimeZoneName,
+};
 use shared::string_enum;
-
-use crate::header::Mapping;
 
 string_enum! {
     /// The format of a file.
@@ -25,75 +25,24 @@ string_enum! {
     }
 }
 
-string_enum! {
-    /// The order of the numbers in dates such as 03/04/2026.
-    pub enum DateFormat {
-        /// Day, month, year.
-        Dmy = "dmy",
-        /// Month, day, year.
-        Mdy = "mdy",
-        /// Year, month, day.
-        Ymd = "ymd",
-        /// The number of a day, as spreadsheets count them.
-        Excel = "excel",
-    }
-}
-
-string_enum! {
-    /// The encoding of a text file.
-    pub enum Encoding {
-        /// UTF-8.
-        Utf8 = "utf-8",
-        /// UTF-16, little-endian unless a byte order mark says otherwise.
-        Utf16 = "utf-16",
-        /// Central European.
-        Windows1250 = "windows-1250",
-        /// Cyrillic.
-        Windows1251 = "windows-1251",
-        /// Western European.
-        Windows1252 = "windows-1252",
-        /// Greek.
-        Windows1253 = "windows-1253",
-        /// Turkish.
-        Windows1254 = "windows-1254",
-        /// Hebrew.
-        Windows1255 = "windows-1255",
-        /// Arabic.
-        Windows1256 = "windows-1256",
-        /// Baltic.
-        Windows1257 = "windows-1257",
-        /// Vietnamese.
-        Windows1258 = "windows-1258",
-        /// Japanese.
-        ShiftJis = "shift_jis",
-        /// Chinese.
-        Gbk = "gbk",
-        /// Korean.
-        EucKr = "euc-kr",
-        /// Mac OS Roman.
-        Macintosh = "macintosh",
-    }
-}
-
-impl Encoding {
-    pub(crate) fn codec(self) -> &'static Codec {
-        match self {
-            Self::Utf8 => UTF_8,
-            Self::Utf16 => UTF_16LE,
-            Self::Windows1250 => WINDOWS_1250,
-            Self::Windows1251 => WINDOWS_1251,
-            Self::Windows1252 => WINDOWS_1252,
-            Self::Windows1253 => WINDOWS_1253,
-            Self::Windows1254 => WINDOWS_1254,
-            Self::Windows1255 => WINDOWS_1255,
-            Self::Windows1256 => WINDOWS_1256,
-            Self::Windows1257 => WINDOWS_1257,
-            Self::Windows1258 => WINDOWS_1258,
-            Self::ShiftJis => SHIFT_JIS,
-            Self::Gbk => GBK,
-            Self::EucKr => EUC_KR,
-            Self::Macintosh => MACINTOSH,
-        }
+/// The codec of an encoding.
+pub(crate) fn codec(encoding: Encoding) -> &'static Codec {
+    match encoding {
+        Encoding::Utf8 => UTF_8,
+        Encoding::Utf16 => UTF_16LE,
+        Encoding::Windows1250 => WINDOWS_1250,
+        Encoding::Windows1251 => WINDOWS_1251,
+        Encoding::Windows1252 => WINDOWS_1252,
+        Encoding::Windows1253 => WINDOWS_1253,
+        Encoding::Windows1254 => WINDOWS_1254,
+        Encoding::Windows1255 => WINDOWS_1255,
+        Encoding::Windows1256 => WINDOWS_1256,
+        Encoding::Windows1257 => WINDOWS_1257,
+        Encoding::Windows1258 => WINDOWS_1258,
+        Encoding::ShiftJis => SHIFT_JIS,
+        Encoding::Gbk => GBK,
+        Encoding::EucKr => EUC_KR,
+        Encoding::Macintosh => MACINTOSH,
     }
 }
 

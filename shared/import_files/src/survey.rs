@@ -6,11 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::civil::{Date, Time};
 
+use crate::DateFormat;
 use crate::dates::{self, Read};
-use crate::header::{Column, Field};
 use crate::record::Record;
-use crate::settings::DateFormat;
 use crate::table::plain_id;
+use crate::{Column, Field};
 
 /// The number of dates from which a column shows that something is wrong with it.
 const MIN_DATES: usize = 3;

@@ -8,17 +8,16 @@ use shared::model::{Email, Phone, Stage};
 
 use crate::cell::{Cell, CellKind};
 use crate::dates;
-use crate::header::{Field, Header, Mapping};
+use crate::header::Header;
 use crate::lists::items;
 use crate::names;
 use crate::phones;
 use crate::record::{Record, Spreadsheet};
 use crate::row::read_line;
-use crate::settings::DateFormat;
 use crate::stages;
 use crate::survey::Survey;
 use crate::words::is_word_for_nothing;
-use crate::{MAX_ROWS, Refusal, Settings};
+use crate::{DateFormat, Field, MAX_ROWS, Mapping, Refusal, Settings};
 
 /// The number of characters at which spreadsheets cut the text of a cell without a word.
 const CUT: usize = 32_767;

@@ -8,8 +8,9 @@ use calamine::{DataRef, Reader, SheetType, SheetVisible, Style, Xlsx, XlsxError}
 use jiff::civil::DateTime;
 use zip::ZipArchive;
 
+use crate::Mapping;
 use crate::cell::{Cell, CellKind};
-use crate::header::{self, Header, Mapping};
+use crate::header::{self, Header};
 use crate::record::{Record, Spreadsheet};
 use crate::{Refusal, Settings};
 

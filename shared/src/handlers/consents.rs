@@ -10,15 +10,16 @@ use super::candidate_lookup::find;
 
 input! {
     /// A consent to record.
+    #[derive(Clone, Debug)]
     pub struct NewConsent {
         /// What the consent is for.
-        purpose: required ConsentPurpose,
+        pub purpose: required ConsentPurpose,
         /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
-        granted: required bool,
+        pub granted: required bool,
         /// When the candidate said so, not in the future.
-        obtained_at: required Timestamp,
+        pub obtained_at: required Timestamp,
         /// The text that the candidate agreed to, or in which the candidate withdrew the consent.
-        wording: required ConsentWording,
+        pub wording: required ConsentWording,
     }
 
     /// A consent to AI calls and to their transcripts.

@@ -44,7 +44,8 @@ pub struct LegalHoldState {
 pub async fn erase(request: ApiRequest<Erase>) -> Result<Reply<Accepted<Erasure>>, Error> {
     let (context, tenant) = (&request.context, request.tenant());
     let (id, now) = (request.id()?, context.now());
-    let found = context.store().find_candidate(tenant, id).await?.ok_or(Error::NotFound)?;
+    // Also somebody whose import is not finished, and whom no other route finds.
+    let found = context.store().find_any_candidate(tenant, id).await?.ok_or(Error::NotFound)?;
     let Erase { reason } = request.input()?;
     let bucket = context.providers().await.resumes();
     let mut transaction = request.transaction();

@@ -213,8 +213,10 @@ pub async fn create_file(request: ApiRequest<NewFile>) -> Result<Reply<Added<Vis
             let (now, name) = (context.now(), context.random().token(NAME_LENGTH));
             let until = later(now, TICKET);
             let key = ResumeFile::incoming_key(&request.organization().await.slug, &name);
-            let upload =
-                bucket.upload_ticket(&key, size, until, now).await.map_err(|error| unsaved(&error))?;
+            let upload = bucket
+                .upload_ticket(&key, [size, size], until, now)
+                .await
+                .map_err(|error| unsaved(&error))?;
             let mut transaction = request.transaction();
             let trace = UploadTrace { hash: name.clone(), key: key.clone(), until };
             transaction.put_upload_trace(id, trace)?;

@@ -15,6 +15,8 @@ pub mod erasure;
 pub mod event_list;
 pub mod export;
 pub mod files;
+pub mod import_row;
+pub mod imports;
 pub mod moves;
 pub mod notes;
 pub mod organization;

@@ -239,6 +239,8 @@ pub async fn ping(request: ApiRequest<()>) -> Result<Reply<Accepted<Delivery>>, 
         actor: EventActor::from(AuditActor::of(&request.author().actor, None)),
         changed: Vec::new(),
         data: EventData::default(),
+        imported: false,
+        quiet: false,
     };
     let delivery = model::Delivery::of(
         request.context.ids().next(),

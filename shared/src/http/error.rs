@@ -75,6 +75,9 @@ pub enum Error {
     /// 410: the candidate was erased.
     #[error("The candidate was erased")]
     Erased,
+    /// 410: the files of an import were deleted.
+    #[error("The files of this import were deleted")]
+    Expired,
     /// 410: a position in the change feed is too old, or beyond its end.
     #[error("The cursor has expired; start again without after, and compare the data that you have")]
     CursorExpired,
@@ -107,6 +110,9 @@ pub enum Error {
     /// 422: the candidate has not given the consents that a call requires.
     #[error("The candidate's consent is required")]
     ConsentRequired(String),
+    /// 422: the plan has no room for what was requested.
+    #[error("The plan does not allow this")]
+    PlanLimit(String),
     /// 422: the idempotency key was used for another request.
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
@@ -238,6 +244,7 @@ impl Error {
             Self::LegalHold => (409, "legal_hold"),
             Self::Erased => (410, "erased"),
             Self::CursorExpired => (410, "cursor_expired"),
+            Self::Expired => (410, "expired"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
@@ -246,6 +253,7 @@ impl Error {
             Self::InvalidTransition(_) => (422, "invalid_transition"),
             Self::ChannelNotConnected(_) => (422, "channel_not_connected"),
             Self::ConsentRequired(_) => (422, "consent_required"),
+            Self::PlanLimit(_) => (422, "plan_limit"),
             Self::Upstream { .. } => (502, "upstream_failed"),
             Self::IdempotencyMismatch => (422, "idempotency_mismatch"),
             Self::RateLimited { .. } => (429, "rate_limited"),
@@ -316,7 +324,8 @@ impl Error {
             Self::Validation(messages) | Self::Duplicate { messages, .. } => messages.clone(),
             Self::InvalidTransition(message)
             | Self::ChannelNotConnected(message)
-            | Self::ConsentRequired(message) => vec![message.clone()],
+            | Self::ConsentRequired(message)
+            | Self::PlanLimit(message) => vec![message.clone()],
             Self::IdempotencyMismatch => vec![self.to_string()],
             _ => Vec::new(),
         }

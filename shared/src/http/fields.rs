@@ -58,6 +58,9 @@ pub trait Fields {
     /// An optional field of a PATCH with an array of at most `max` objects.
     fn change_objects<T: Input>(&mut self, name: &str, max: usize) -> Change<Vec<T>>;
 
+    /// An optional field with an array of at most `max` objects that are read later: their JSON.
+    fn unread(&mut self, name: &str, max: usize) -> Option<Vec<String>>;
+
     /// An object that may be absent or `null`. Both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
@@ -308,6 +311,15 @@ impl<'v> Fields for Reader<'_, 'v> {
         self.check_length(name, members.len(), max);
         let read = numbered(name, members).filter_map(|(name, members)| self.read_object(&name, members));
         Change::Set(read.collect())
+    }
+
+    fn unread(&mut self, name: &str, max: usize) -> Option<Vec<String>> {
+        let Change::Set(items) = self.items(name, max) else { return None };
+        let json = |(name, item): (String, RawField<'v>)| match item {
+            RawField::Json(raw) if raw.get().starts_with('{') => Some(raw.get().to_owned()),
+            _ => self.fail(&name, "must be an object"),
+        };
+        Some(numbered(name, items).filter_map(json).collect())
     }
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {

@@ -38,6 +38,7 @@ macro_rules! input {
     (@type optional_object $type:ty) => { Option<$type> };
     (@type change $type:ty) => { $crate::http::Change<$type> };
     (@type objects $type:ty) => { Option<Vec<$type>> };
+    (@type unread $type:ty) => { Option<Vec<$type>> };
     (@type list $type:ty) => { $crate::http::Change<Vec<$type>> };
     (@type $required:ident $type:ty) => { $type };
     (@value optional $field:ident = $default:expr) => { $field.unwrap_or($default) };

@@ -127,6 +127,9 @@ pub struct Application {
     /// Whether the application came with answers, which are an item of their own.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub has_answers: bool,
+    /// The open stages that an imported application had left before it was added, and after how many whole days.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_stays: Vec<(Stage, u8)>,
 }
 
 /// Where an application comes from, and what comes with it.
@@ -286,6 +289,7 @@ impl Application {
             resume_file_id,
             offered: None,
             has_answers: false,
+            past_stays: Vec::new(),
         }
     }
 
@@ -356,6 +360,16 @@ impl Application {
         Ok(())
     }
 
+    /// The open stage that the application has left to become `after`, and after how many whole days.
+    pub(super) fn stay(&self, after: &Self) -> Option<(Stage, u8)> {
+        if after.stage == self.stage || self.stage.is_end() {
+            return None;
+        }
+        let hours = after.stage_changed_at.duration_since(self.stage_changed_at).as_hours();
+        let days = u8::try_from(hours / 24).unwrap_or(StageCount::MAX_DAYS).min(StageCount::MAX_DAYS);
+        Some((self.stage, days))
+    }
+
     /// Whether the application waits for a decision after a voice screen, unless its role is closed.
     pub fn is_screened(&self) -> bool {
         self.screened && self.stage == Stage::Screening
@@ -377,11 +391,9 @@ impl Application {
         let visited = before.map_or(&[][..], |before| &before.visited);
         let first = self.visited.iter().filter(|stage| !visited.contains(stage));
         counts.extend(first.map(|stage| StageCount::Ever(*stage)));
-        if let Some(before) = before.filter(|before| before.stage != self.stage && !before.stage.is_end()) {
-            let hours = self.stage_changed_at.duration_since(before.stage_changed_at).as_hours();
-            let days = u8::try_from(hours / 24).unwrap_or(StageCount::MAX_DAYS).min(StageCount::MAX_DAYS);
-            counts.push(StageCount::Stay(before.stage, days));
-        }
+        let stays =
+            before.map_or_else(|| self.past_stays.clone(), |before| before.stay(self).into_iter().collect());
+        counts.extend(stays.into_iter().map(|(stage, days)| StageCount::Stay(stage, days)));
         match (before.is_some_and(Self::is_screened), self.is_screened()) {
             (true, false) => counts.push(StageCount::Screened(-1)),
             (false, true) => counts.push(StageCount::Screened(1)),

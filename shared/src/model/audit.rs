@@ -140,6 +140,14 @@ audit_actions! {
     SuspectFormsDiscarded = "suspect_forms.discarded": "discarded suspect application forms", "Suspect forms discarded",
     /// A member confirmed or refused a call of an assistant; the entry names the tool and the decision.
     ConfirmationDecided = "confirmation.decided": "decided on an assistant's call about", "Decision on an assistant's call",
+    /// An import was created.
+    ImportCreated = "import.created": "began the import", "Import begun",
+    /// An import was run.
+    ImportRun = "import.run": "ran the import", "Import run",
+    /// An import was cancelled.
+    ImportCancelled = "import.cancelled": "cancelled the import", "Import cancelled",
+    /// An import was undone.
+    ImportUndone = "import.undone": "undid the import", "Import undone",
 }
 
 string_enum! {
@@ -187,6 +195,8 @@ string_enum! {
         ConfirmationRule = "confirmation_rule",
         /// The list of rejection reasons.
         RejectionReasons = "rejection_reasons",
+        /// An import.
+        Import = "import",
     }
 }
 

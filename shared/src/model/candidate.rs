@@ -110,6 +110,16 @@ pub struct OpenScreen {
     pub cancel: Option<CancelReason>,
 }
 
+/// An import that has not brought the whole of a person yet. Until the last write, nobody sees the person, and nothing counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The import.
+    pub import_id: Id,
+    /// The number of applications, of the first ones, that are in lists and counters already, because the last write has no room
+    /// for all. Lists leave them out, as those of people who were erased.
+    pub listed: usize,
+}
+
 /// A candidate with everything that moves depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateRecord {
@@ -135,6 +145,12 @@ pub struct CandidateRecord {
     /// The form of the candidate's entries in the search index.
     #[serde(default, skip_serializing_if = "IndexForm::is_first")]
     pub index_form: IndexForm,
+    /// The import that has not brought the whole person yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Unfinished>,
+    /// When an import brought the person, whose retention period does not begin earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained_from: Option<Timestamp>,
     /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
@@ -258,6 +274,8 @@ impl CandidateRecord {
             legal_hold: None,
             hold_lifted_at: None,
             index_form: IndexForm::NEWEST,
+            unfinished: None,
+            retained_from: None,
             version: 1,
         }
     }
@@ -595,6 +613,7 @@ impl CandidateRecord {
         self.advance_version()
     }
 
+    /// The record with a new `updated_at` and the stage that follows from the applications.
     pub(super) fn updated(mut self, now: Timestamp) -> Self {
         self.candidate.stage = self.stage();
         self.candidate.updated_at = now.max(self.candidate.updated_at);

@@ -92,7 +92,7 @@ impl ErasedCandidate {
         if record.legal_hold.is_some() {
             return Err(OnHold);
         }
-        let applications = record.applications.iter().map(|application| ErasedApplication {
+        let applications = record.listed().iter().map(|application| ErasedApplication {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Not;
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ string_enum! {
         File = "file",
         /// The list of rejection reasons.
         RejectionReasons = "rejection_reasons",
+        /// An import of people.
+        Import = "import",
     }
 }
 
@@ -156,6 +159,8 @@ event_types! {
     FileCreated = "file.created", "A candidate has a file, which was checked.", ["candidate_id", "application_id", "kind"];
     FileDeleted = "file.deleted", "A file of a candidate was deleted.", ["candidate_id", "application_id", "kind"];
     ApplicationUpdated = "application.updated", "Fields of an application were changed.", ["candidate_id", "role_id"];
+    ImportFinished = "import.finished", "An import is done, has failed or was cancelled.", ["status"];
+    ImportUndone = "import.undone", "An import was undone.", [];
 }
 
 /// Declares the names in the data of events: the name, the JSON type of its value, and what it says.
@@ -334,6 +339,14 @@ pub struct Event {
     pub changed: Vec<Cow<'static, str>>,
     /// What else the event says: identifiers and words of enumerations, by name.
     pub data: EventData,
+    /// Whether an import made the change; missing if not.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    #[schema(required = false)]
+    pub imported: bool,
+    /// Whether no webhook endpoint gets the event, because the import was not to notify them.
+    #[serde(default, skip_serializing)]
+    #[schema(ignore)]
+    pub quiet: bool,
 }
 
 impl Event {
@@ -376,6 +389,8 @@ mod tests {
                 actor: EventActor { kind: AuditActorKind::System, id: None },
                 changed: Vec::new(),
                 data,
+                imported: false,
+                quiet: false,
             };
             assert_eq!(event.candidate(), candidate.filter(|_| is_about), "{kind:?}");
         }
@@ -387,7 +402,7 @@ mod tests {
             let (noun, verb) = kind.as_str().split_once('.').unwrap();
             assert!(!noun.is_empty(), "{kind:?}");
             let last = verb.rsplit('_').next().unwrap();
-            assert!(last.ends_with("ed") || ["set", "withdrawn"].contains(&last), "{kind:?}");
+            assert!(last.ends_with("ed") || ["set", "undone", "withdrawn"].contains(&last), "{kind:?}");
             assert!(kind.description().ends_with('.'), "{kind:?}");
         }
     }

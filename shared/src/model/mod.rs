@@ -30,6 +30,9 @@ mod folding;
 mod gate_hash;
 mod grant;
 mod hiring_stats;
+mod import;
+mod import_settings;
+mod imported_people;
 mod index_form;
 mod job_board;
 mod label;
@@ -97,7 +100,7 @@ pub use audit::{
 pub use bulk_act::{BulkAct, BulkKind, BulkPart, BulkPerson, BulkResult, BulkState, BulkStop, BulkWords};
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
-    OpenScreen, OwnStage, Profile, Step, TooManyConsents,
+    OpenScreen, OwnStage, Profile, Step, TooManyConsents, Unfinished,
 };
 pub use career_site::{ApplicationLimits, Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
@@ -124,6 +127,12 @@ pub use grant::{
     PreviousAccess, Refresh, ResponseType, Room, TokenSet, UsedRefresh, challenge,
 };
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
+pub use import::{
+    Import, ImportCounts, ImportDefaults, ImportFindings, ImportFormat, ImportPart, ImportSettings,
+    ImportStatus, ImportUse, ImportVerdict, ImportedRow, RowResult,
+};
+pub use import_settings::{DateFormat, ImportColumn, ImportField, ImportMapping, TextEncoding};
+pub use imported_people::ImportedApplication;
 pub use index_form::IndexForm;
 pub use job_board::JobBoard;
 pub use label::Label;

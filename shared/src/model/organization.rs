@@ -183,6 +183,14 @@ impl Plan {
         }
     }
 
+    /// The number of rows of imports per day in each mode.
+    pub const fn imported_rows_per_day(self) -> u64 {
+        match self {
+            Self::Free => 1_000,
+            Self::Pro => 200_000,
+        }
+    }
+
     /// The number of telephone calls per day.
     pub const fn calls_per_day(self) -> u64 {
         match self {
@@ -221,6 +229,8 @@ string_enum! {
         WebhooksRead = "webhooks:read",
         /// Create, change and delete webhook endpoints, and repeat deliveries.
         WebhooksWrite = "webhooks:write",
+        /// Import people, and undo imports.
+        DataImport = "data:import",
     }
 }
 
@@ -232,7 +242,7 @@ impl Scope {
 
     /// Whether owners alone give the scope.
     pub const fn is_for_owners(self) -> bool {
-        matches!(self, Self::CandidatesErase | Self::AuditRead)
+        matches!(self, Self::CandidatesErase | Self::AuditRead | Self::DataImport)
     }
 
     /// A description of what the scope allows, for the member who grants it.
@@ -253,6 +263,7 @@ impl Scope {
             Self::EventsRead => "See in the change feed which data changes",
             Self::WebhooksRead => "See webhook endpoints and their deliveries",
             Self::WebhooksWrite => "Create, change and delete webhook endpoints, and repeat deliveries",
+            Self::DataImport => "Import people from files, and undo imports",
         }
     }
 }
@@ -290,6 +301,7 @@ impl Scopes {
             Scope::EventsRead,
             Scope::WebhooksRead,
             Scope::WebhooksWrite,
+            Scope::DataImport,
         ];
         Scope::ALL.into_iter().filter(|scope| !chosen.contains(scope)).collect()
     }

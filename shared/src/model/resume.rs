@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Slug, Tenant, WebAddress};
+use super::{Import, Slug, Tenant, WebAddress};
 use crate::documents::FileKind;
 use crate::id::Id;
 
@@ -70,11 +70,12 @@ impl ResumeFile {
         format!("{name}-q")
     }
 
-    /// The prefixes of the keys of all files of an organization: stored, of suspect forms, or just uploaded. `slugs` are
+    /// The prefixes of the keys of all files of an organization: stored, of suspect forms, of imports, or just uploaded. `slugs` are
     /// those of both modes.
-    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 4] {
+    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 5] {
         let [live, test] = slugs.map(|slug| format!("{INCOMING}{slug}/"));
-        [format!("{PREFIX}{organization}/"), format!("{SUSPECTS}{organization}/"), live, test]
+        let imports = Import::files_of(organization);
+        [format!("{PREFIX}{organization}/"), format!("{SUSPECTS}{organization}/"), imports, live, test]
     }
 
     /// The key to which an applicant's file is uploaded, before it is checked and stored. Applicants see it, so it

@@ -27,7 +27,7 @@ pub struct Retention {
 /// When a person's retention period begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionStart {
-    /// The latest of the person's creation, the ends of all applications, and when the person applied again.
+    /// The latest of the person's creation or import, the ends of all applications, and when the person applied again.
     pub since: Timestamp,
     /// Until when nobody may erase the person, because a legal hold was lifted not long ago.
     pub grace_until: Option<Timestamp>,
@@ -160,12 +160,14 @@ impl RetentionSetting {
 
 impl CandidateRecord {
     /// When the retention period begins; `None` during a legal hold, and while an application is active or a voice screen
-    /// is unfinished. A stage of a candidate without applications counts like an application once the candidate has moved.
+    /// or the import is unfinished. A stage of a candidate without applications counts like an application once the candidate has
+    /// moved.
     pub fn retention_start(&self) -> Option<RetentionStart> {
-        if self.legal_hold.is_some() || !self.open_screens.is_empty() {
+        if self.legal_hold.is_some() || !self.open_screens.is_empty() || !self.is_shown() {
             return None;
         }
-        let mut since = self.candidate.created_at;
+        let created_at = self.candidate.created_at;
+        let mut since = created_at.max(self.retained_from.unwrap_or(created_at));
         let mut ever_hired = self.own.ever_hired;
         for application in &self.applications {
             let end = application.ended_at()?;

@@ -10,7 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::{Scalar, Text, Value};
 
 /// Where a candidate or an application came from: a word of 1 to 100 characters that the client chooses, or one of
-/// `manual`, `api` and `career_page`.
+/// `manual`, `api`, `career_page` and `import`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Source(Cow<'static, str>);
@@ -23,9 +23,12 @@ impl Source {
     /// The candidate applied on the career page.
     pub const CAREER_PAGE: Self = Self(Cow::Borrowed("career_page"));
 
-    /// Whether the word is not one of the three.
+    /// An import brought the candidate or the application.
+    pub const IMPORT: Self = Self(Cow::Borrowed("import"));
+
+    /// Whether the word is not one of the four.
     pub fn is_chosen(&self) -> bool {
-        ![Self::MANUAL, Self::API, Self::CAREER_PAGE].contains(self)
+        ![Self::MANUAL, Self::API, Self::CAREER_PAGE, Self::IMPORT].contains(self)
     }
 
     /// The word, as the client wrote it.

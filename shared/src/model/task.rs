@@ -23,6 +23,8 @@ string_enum! {
         Files = "files",
         /// Work on an act on several candidates, or on its undo.
         BulkAct = "bulk_act",
+        /// Work on an import, or on its undo, or delete its files.
+        Import = "import",
         /// Revoke an API key that another one replaces.
         KeyEnd = "key_end",
     }

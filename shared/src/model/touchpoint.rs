@@ -25,6 +25,11 @@ pub enum TouchpointKind {
         /// How the candidate was created.
         source: Source,
     },
+    /// An import brought the candidate, or changed what was known.
+    Imported {
+        /// The import.
+        import_id: Id,
+    },
     /// The candidate applied for a role.
     Applied {
         /// The application.

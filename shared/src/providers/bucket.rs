@@ -37,6 +37,9 @@ const QUARTER: i64 = 15 * 60;
 /// The time limit for reading or writing a file.
 // Functions that transfer files may run for 29 seconds.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time limit for storing a large file.
+// Only programs of operators do that; functions must be faster.
+const LONG_TRANSFER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The size limit of a response that is not a file, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;
 /// The maximum number of keys in a list.
@@ -179,16 +182,30 @@ impl Bucket {
         self.form(key, result, [1, MAX_UPLOAD as u64], later(now, UPLOAD_TIME), now).await
     }
 
-    /// Creates a form with which a program uploads a file of exactly `size` bytes to `key` before `until`. S3 answers with 201.
+    /// Creates a form with which a program uploads a file of `least` to `most` bytes to `key` before `until`. S3 answers with
+    /// 201.
     pub async fn upload_ticket(
         &self,
         key: &str,
-        size: u64,
+        [least, most]: [u64; 2],
         until: Timestamp,
         now: Timestamp,
     ) -> Result<UploadForm, BucketError> {
         let result = ("success_action_status".to_owned(), "201".to_owned());
-        self.form(key, result, [size, size], until, now).await
+        self.form(key, result, [least, most], until, now).await
+    }
+
+    /// Like [`Self::upload_ticket`], for a browser and a file of at most `most` bytes: S3 redirects to `redirect`, as after [`Self::upload_form`].
+    pub async fn import_form(
+        &self,
+        key: &str,
+        most: u64,
+        redirect: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<UploadForm, BucketError> {
+        let result = ("success_action_redirect".to_owned(), redirect.to_owned());
+        self.form(key, result, [1, most], until, now).await
     }
 
     async fn form(
@@ -293,6 +310,33 @@ impl Bucket {
         }
     }
 
+    /// Whether there is an object at `key`.
+    pub async fn has(&self, key: &str, now: Timestamp) -> Result<bool, BucketError> {
+        Ok(self.read_range(key, 0, 1, now).await?.is_some())
+    }
+
+    /// Reads at most `length` bytes of the object at `key`, from `start` on: none beyond its end. Returns `None` if the object
+    /// does not exist.
+    pub async fn read_range(
+        &self,
+        key: &str,
+        start: u64,
+        length: usize,
+        now: Timestamp,
+    ) -> Result<Option<Bytes>, BucketError> {
+        let url = self.object_url(key)?;
+        let range = format!("bytes={start}-{}", start + (length as u64).saturating_sub(1));
+        let request = self.http.get(&url).timeout(TRANSFER_TIMEOUT);
+        let request = self.signed("GET", &url, request, &[("range", &range)], now).await?;
+        let response = self.http.send_up_to(request, length.max(MAX_RESPONSE)).await.map_err(unavailable)?;
+        match (response.status, error_code(&response)) {
+            (StatusCode::PARTIAL_CONTENT, _) => Ok(Some(response.body)),
+            (StatusCode::RANGE_NOT_SATISFIABLE, _) => Ok(Some(Bytes::new())),
+            (StatusCode::NOT_FOUND, Some("NoSuchKey")) => Ok(None),
+            _ => Err(bucket_error(&response)),
+        }
+    }
+
     /// Copies the object at `from` to `to` if its entity tag is still `etag`. Returns `Changed` if it is not. The copy
     /// has this media type and is an attachment, so browsers do not display it.
     pub async fn keep(
@@ -332,7 +376,19 @@ impl Bucket {
         media_type: &str,
         now: Timestamp,
     ) -> Result<(), BucketError> {
-        self.put(key, content.into(), &[("content-type", media_type)], now).await.map(drop)
+        self.put(key, content.into(), &[("content-type", media_type)], TRANSFER_TIMEOUT, now).await.map(drop)
+    }
+
+    /// Stores an object like [`Self::write`], for a program that may take ten minutes.
+    pub async fn write_large(
+        &self,
+        key: &str,
+        content: Vec<u8>,
+        media_type: &str,
+        now: Timestamp,
+    ) -> Result<(), BucketError> {
+        let headers = [("content-type", media_type)];
+        self.put(key, content.into(), &headers, LONG_TRANSFER_TIMEOUT, now).await.map(drop)
     }
 
     /// Stores an object with this content and media type, as an attachment, so browsers do not display it.
@@ -344,12 +400,12 @@ impl Bucket {
         now: Timestamp,
     ) -> Result<(), BucketError> {
         let headers = [("content-disposition", "attachment"), ("content-type", media_type)];
-        self.put(key, content, &headers, now).await.map(drop)
+        self.put(key, content, &headers, TRANSFER_TIMEOUT, now).await.map(drop)
     }
 
     /// Stores an object, deletes it, and returns how S3 encrypted it.
     pub async fn try_encryption(&self, key: &str, now: Timestamp) -> Result<Encryption, BucketError> {
-        let stored = self.put(key, Bytes::from_static(b"smoke"), &[], now).await?;
+        let stored = self.put(key, Bytes::from_static(b"smoke"), &[], TRANSFER_TIMEOUT, now).await?;
         self.delete(key, now).await?;
         let value = |name: &str| str::from_utf8(stored.headers.get(name)?.as_bytes()).ok().map(str::to_owned);
         let algorithm = value("x-amz-server-side-encryption");
@@ -361,11 +417,12 @@ impl Bucket {
         key: &str,
         content: Bytes,
         headers: &[(&str, &str)],
+        timeout: Duration,
         now: Timestamp,
     ) -> Result<Response, BucketError> {
         let url = self.object_url(key)?;
         let to_sign = ToSign { method: "PUT", url: &url, headers, body: SignableBody::Bytes(&content) };
-        let request = self.http.put(&url).timeout(TRANSFER_TIMEOUT);
+        let request = self.http.put(&url).timeout(timeout);
         let request = self.signer.add_to(request, to_sign, settings(), now).await?;
         let response =
             self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;

@@ -88,7 +88,7 @@ pub async fn erase(
     now: Timestamp,
 ) -> Result<Option<Erasure>, EraseError> {
     for _ in 0..ATTEMPTS {
-        let erased = match store.find_candidate(tenant, erasure.id).await? {
+        let erased = match store.find_any_candidate(tenant, erasure.id).await? {
             None => return Ok(None),
             Some(MaybeErased::Erased(erasure)) => erasure,
             Some(MaybeErased::Present(record)) => {

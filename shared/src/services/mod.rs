@@ -9,6 +9,7 @@ pub mod applying;
 pub mod calls;
 pub mod erasure;
 pub mod files;
+pub mod imports;
 pub mod membership;
 pub mod screening;
 pub mod second_factor;

@@ -331,8 +331,13 @@ pub(super) fn entry_item(
     application: &Application,
 ) -> Result<Item, StoreError> {
     // Lists do not show these parts.
-    let listed =
-        Application { submissions: Vec::new(), offered: None, has_answers: false, ..application.clone() };
+    let listed = Application {
+        submissions: Vec::new(),
+        offered: None,
+        has_answers: false,
+        past_stays: Vec::new(),
+        ..application.clone()
+    };
     let (key, status) = (keys::application(tenant, application.id), application.status());
     let filter = |state| keys::applications_in(tenant, None, state);
     let entry = Entry { candidate_id, application: listed };
@@ -532,6 +537,7 @@ impl Store {
         let ids: Vec<_> = ids.into_iter().collect();
         let found = try_join_all(ids.chunks(MAX_BATCH).map(|batch| self.find_records(tenant, batch))).await?;
         let mut found = found.concat();
+        found.retain(CandidateRecord::is_shown);
         found.sort_by_key(|record| record.candidate.id);
         let both = found.into_iter().filter_map(|record| {
             let applicant = Applicant::of(record.candidate.id, record.application(role)?);

@@ -197,14 +197,26 @@ impl Transaction {
 }
 
 impl Store {
-    /// Reads a part of a candidate's partition that has the record: the record, and the other items.
+    /// The record, also of a candidate whose import is not finished: for the import, and for an erasure.
+    pub async fn find_any_candidate(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<MaybeErased<CandidateRecord>>, StoreError> {
+        let file = keys::candidate_file(tenant, id);
+        let (seen, _) = self.see_record(&file).await?;
+        seen.map_err(|_| StoreError::unreadable(file.key(), DAMAGED))
+    }
+
+    /// Reads a part of a candidate's partition that has the record: the record, and the other items. There is none while the
+    /// candidate's import is not finished.
     pub(super) async fn read_with_record(
         &self,
         partition: &Partition,
     ) -> Result<(Option<MaybeErased<CandidateRecord>>, Vec<(String, Item)>), StoreError> {
         let (seen, others) = self.see_record(partition).await?;
         let record = seen.map_err(|_| StoreError::unreadable(partition.key(), DAMAGED))?;
-        Ok((record, others))
+        Ok((record.and_then(MaybeErased::shown), others))
     }
 
     /// Like [`Self::read_with_record`], but shows what is left of a damaged record: one that did not agree with the
@@ -231,7 +243,7 @@ impl Store {
         }
     }
 
-    /// The whole of a record whose own item was read alone.
+    /// The whole of a record whose own item was read alone, also of a candidate whose import is not finished.
     pub(super) async fn complete_record(
         &self,
         tenant: Tenant,
@@ -240,7 +252,7 @@ impl Store {
         let has_more = count(&item, WRITTEN) > 0;
         match read_record(item)? {
             MaybeErased::Present(record) if has_more => {
-                self.find_candidate(tenant, record.candidate.id).await
+                self.find_any_candidate(tenant, record.candidate.id).await
             }
             found => Ok(Some(found)),
         }

@@ -10,11 +10,12 @@ use super::keys::Key;
 use super::list::Range;
 use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
+use super::transaction::RoleCondition;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording};
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email,
-    Role, Screen, Stage, TaskKind, Tenant, Touchpoint,
+    ExternalId, Role, Screen, Stage, TaskKind, Tenant, Touchpoint,
 };
 
 /// Everything about one candidate.
@@ -66,13 +67,17 @@ impl Transaction {
         let id = record.candidate.id;
         self.candidate = Some(id);
         self.insert_record(&past.iter().map(|(version, _)| version).collect::<Vec<_>>())?;
-        self.record(recording::candidate_changes(None, record));
-        self.put(list_item(self.tenant, &record.candidate)?)?;
+        self.record_person(None, record);
+        self.put(list_item(self.tenant, record)?)?;
         self.claim_address(&record.candidate)?;
         self.replace_index(None, Some(record))?;
         self.replace_retention_start(id, None, record.retention_start())?;
-        self.count_new_person(&record.candidate);
-        self.insert_applications(id, past.iter().map(|(version, _)| &*version.applications))?;
+        if record.is_shown() {
+            self.count_new_person(&record.candidate);
+        } else {
+            self.keep_silent();
+        }
+        self.insert_applications(id, past.iter().map(|(version, _)| version.listed()))?;
         for (version, history) in past {
             self.insert_touchpoints(version, history)?;
         }
@@ -81,6 +86,10 @@ impl Transaction {
 
     /// Replaces a candidate and inserts `history`, the touchpoints of the change. If the change marks voice screens as to
     /// be cancelled, adds the task that cancels them. Keeps the tenant's list of legal holds up to date.
+    ///
+    /// While the candidate's import is not finished, only the record and what must be unique is written, and the transaction makes
+    /// no events. What ends the import puts the candidate into lists and figures, and tells of the person and of the first
+    /// [`CandidateRecord::TOLD_AT_ONCE`] applications.
     pub fn replace_candidate(
         &mut self,
         before: &CandidateRecord,
@@ -100,7 +109,19 @@ impl Transaction {
         }
         self.replace_index(Some(before), Some(after))?;
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
-        self.replace_applications(new.id, &before.applications, &after.applications)?;
+        self.replace_applications(new.id, before.listed(), after.listed())?;
+        if !before.is_shown() {
+            // While they were in no list, their roles may have changed.
+            for application in after.listed().iter().skip(before.listed().len()) {
+                let required = RoleCondition::SameSince(application.role.version);
+                self.require_of_role(application.role.id, required);
+            }
+            if after.is_shown() {
+                self.count_new_person(new);
+            } else {
+                self.keep_silent();
+            }
+        }
         self.put_cancellation_task(before, after)?;
         let hold = match (&before.legal_hold, &after.legal_hold) {
             (Some(_), None) => Some(AuditAction::LegalHoldLifted),
@@ -141,8 +162,19 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (old, new) = (&before.candidate, &after.candidate);
         self.replace_whole_record(before, after)?;
-        self.record(recording::candidate_changes(Some(before), after));
-        if old == new { Ok(()) } else { self.put(list_item(self.tenant, new)?) }
+        self.record_person(Some(before), after);
+        let is_moved = before.is_shown() != after.is_shown();
+        if is_moved {
+            self.delete(list_key(self.tenant, before));
+        }
+        if is_moved || old != new { self.put(list_item(self.tenant, after)?) } else { Ok(()) }
+    }
+
+    /// Records what has changed in a candidate's record, which nobody is told while the import is not finished.
+    fn record_person(&mut self, before: Option<&CandidateRecord>, after: &CandidateRecord) {
+        if after.is_shown() {
+            self.record(recording::candidate_changes(before.and_then(CandidateRecord::shown), after));
+        }
     }
 
     /// Adds the task that cancels voice screens if a change marks any.
@@ -185,13 +217,13 @@ impl Transaction {
 }
 
 impl Store {
-    /// The candidate's record.
+    /// The candidate's record, unless the candidate's import is not finished.
     pub async fn find_candidate(
         &self,
         tenant: Tenant,
         id: Id,
     ) -> Result<Option<MaybeErased<CandidateRecord>>, StoreError> {
-        Ok(self.read_with_record(&keys::candidate_file(tenant, id)).await?.0)
+        Ok(self.find_any_candidate(tenant, id).await?.and_then(MaybeErased::shown))
     }
 
     /// The record of the candidate with this e-mail address.
@@ -207,6 +239,17 @@ impl Store {
     /// The candidate who has claimed this e-mail address.
     pub async fn find_claimed_email(&self, tenant: Tenant, email: &Email) -> Result<Option<Id>, StoreError> {
         let claim = self.read(keys::email(tenant, email)).await?.map(item::read::<Reference>).transpose()?;
+        Ok(claim.map(|claim| claim.id))
+    }
+
+    /// The candidate who has claimed this external id.
+    pub async fn find_claimed_external_id(
+        &self,
+        tenant: Tenant,
+        id: &ExternalId,
+    ) -> Result<Option<Id>, StoreError> {
+        let claim =
+            self.read(keys::external_id(tenant, id)).await?.map(item::read::<Reference>).transpose()?;
         Ok(claim.map(|claim| claim.id))
     }
 
@@ -361,7 +404,13 @@ impl Store {
     }
 }
 
-fn list_item(tenant: Tenant, candidate: &Candidate) -> Result<Item, StoreError> {
-    let filter = keys::candidate_filter(tenant, candidate.stage);
-    item::write(candidate, keys::candidate(tenant, candidate.id), Some(filter))
+/// The key of the candidate's item in the list of candidates or, while the import is not finished, of those people.
+pub(super) fn list_key(tenant: Tenant, record: &CandidateRecord) -> Key {
+    let key = if record.is_shown() { keys::candidate } else { keys::unfinished_candidate };
+    key(tenant, record.candidate.id)
+}
+
+fn list_item(tenant: Tenant, record: &CandidateRecord) -> Result<Item, StoreError> {
+    let filter = record.is_shown().then(|| keys::candidate_filter(tenant, record.candidate.stage));
+    item::write(&record.candidate, list_key(tenant, record), filter)
 }

@@ -107,6 +107,9 @@ macro_rules! rows {
             candidate: Candidate, "{tenant}#CANDIDATE"(tenant: Tenant) as all_candidates, "{id:016}"(id: Id),
                 filter "{tenant}#CANDIDATE#{stage}"(tenant: Tenant, stage: Stage = stage.as_str()) as candidate_filter,
                 of Tenant, leads to Candidate;
+            /// candidate whose import is not finished, who is in no list
+            unfinished_candidate: Candidate, "{tenant}#UNFINISHED_CANDIDATE"(tenant: Tenant), "{id:016}"(id: Id),
+                of Tenant, leads to Candidate;
             /// application in lists
             application: Entry, "{tenant}#APPLICATION"(tenant: Tenant) as all_applications, "{id:016}"(id: Id),
                 filter "{tenant}#APPLICATION#{state}"(tenant: Tenant, state: &str) as application_filter,
@@ -205,6 +208,16 @@ macro_rules! rows {
             rejection_reasons: RejectionReasons, "{tenant}#SETTING"(tenant: Tenant), "rejection_reasons"(), of Tenant;
             /// lists of candidates that the team has saved
             saved_views: SavedViews, "{tenant}#VIEWS"(tenant: Tenant), "VIEWS"(), of Tenant;
+            /// import of people
+            import: Import, "{tenant}#IMPORT"(tenant: Tenant) as imports, "{id:016}"(id: Id), of Tenant;
+            /// part of the rows of an import, and what became of them
+            import_part: ImportPart, "{tenant}#IMPORT_PART"(tenant: Tenant) as import_parts,
+                "{import:016}#{number:06}"(import: Id, number: u32), of Tenant, and expires;
+            /// what a row of an import has made
+            imported_row: ImportedRow, "{tenant}#IMPORT_ROW"(tenant: Tenant) as imported_rows,
+                "{import:016}#{row:08}"(import: Id, row: u64), of Tenant, and expires;
+            /// unfinished imports, and the number of rows that were run on a day
+            import_use: ImportUse, "{tenant}#IMPORT_USE"(tenant: Tenant), "USE"(), of Tenant;
             /// countries that may be called
             call_setting: CallSetting, "{tenant}#SETTING"(tenant: Tenant), "calls"(), of Tenant;
             /// how often applications were connected or narrowed, in live mode

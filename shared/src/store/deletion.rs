@@ -130,7 +130,7 @@ impl Deletion<'_> {
                 self.delete_partition(&keys::screen_partition(tenant, screen)).await?;
             }
         }
-        if kind.name == "candidate" {
+        if matches!(kind.name, "candidate" | "unfinished_candidate") {
             self.delete_candidate(&item::read(item.clone())?).await?;
         }
         self.delete_owned_by(owner, id).await?;

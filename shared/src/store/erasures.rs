@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::Touchpoints;
+use super::candidates::{Touchpoints, list_key};
 use super::deletion::Deletion;
 use super::finding::Reference;
 use super::item::number;
@@ -101,7 +101,7 @@ const TRACES: usize = 40;
 
 impl Transaction {
     /// Replaces a candidate's record with what is kept of it, takes the candidate out of lists and searches, and adds the
-    /// task that removes everything else.
+    /// task that removes everything else. Nobody is told of somebody of whom nobody was told, because the import was not finished.
     pub fn erase_candidate(
         &mut self,
         before: &CandidateRecord,
@@ -114,7 +114,10 @@ impl Transaction {
         let erased = &ErasedCandidate { suspects, ..erased.clone() };
         self.forget(before.version, item::write(erased, keys::candidate_record(tenant, id), None)?)?;
         self.record([recording::erased_candidate(erased)]);
-        self.delete(keys::candidate(tenant, id));
+        self.delete(list_key(tenant, before));
+        if !before.is_shown() {
+            self.keep_silent();
+        }
         if let Some(email) = email {
             self.delete(keys::email(tenant, email));
         }

@@ -77,12 +77,12 @@ impl Store {
         let of_record = ["candidate_record", "candidate_application"].map(|kind| found.remove(kind));
         let seen = match see(of_record.into_iter().flatten().flatten())? {
             Ok(record) => record,
-            Err(_) => self.find_candidate(tenant, id).await?,
+            Err(_) => self.find_any_candidate(tenant, id).await?,
         };
         let record = match seen {
-            Some(MaybeErased::Present(record)) => record,
+            Some(MaybeErased::Present(record)) if record.is_shown() => record,
             Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
-            None => return Ok(None),
+            Some(MaybeErased::Present(_)) | None => return Ok(None),
         };
         let screens =
             take::<Screen>(&mut found, "candidate_screen")?.iter().map(|screen| screen.id).collect();

@@ -103,12 +103,17 @@ impl Transaction {
     }
 
     fn record_file(&mut self, kind: EventType, candidate: Id, file: &CandidateFile) {
-        let data = EventData::new()
-            .with("candidate_id", candidate)
-            .with_some("application_id", file.application_id)
-            .with("kind", file.kind.as_str());
-        self.record([Recorded::stamped(kind, SubjectType::File, Some(file.id)).with(data)]);
+        self.record([file_event(kind, candidate, file)]);
     }
+}
+
+/// An event of a file of a candidate.
+pub(super) fn file_event(kind: EventType, candidate: Id, file: &CandidateFile) -> Recorded {
+    let data = EventData::new()
+        .with("candidate_id", candidate)
+        .with_some("application_id", file.application_id)
+        .with("kind", file.kind.as_str());
+    Recorded::stamped(kind, SubjectType::File, Some(file.id)).with(data)
 }
 
 impl Store {

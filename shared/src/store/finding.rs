@@ -100,20 +100,21 @@ const MAX_DUPLICATES: u32 = 5;
 impl Transaction {
     /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address, and has the
     /// entries of words and labels written. At most 20 tags are deleted and as many written, beside at most two items each for phone
-    /// number, mailbox, source and external id. An erasure also deletes at most 30 words.
+    /// number, mailbox, source and external id. An erasure also deletes at most 30 words. While the candidate's import is not
+    /// finished, there is only the claim on the external id.
     pub(super) fn replace_index(
         &mut self,
         before: Option<&CandidateRecord>,
         after: Option<&CandidateRecord>,
     ) -> Result<(), StoreError> {
-        self.replace_entries(before, after);
-        if before.map(indexed) == after.map(indexed) {
+        let shown = [before, after].map(|record| record.and_then(CandidateRecord::shown));
+        self.replace_entries(shown[0], shown[1]);
+        if before.map(indexed) == after.map(indexed) && shown.map(|one| one.is_some()) == [true; 2] {
             return Ok(());
         }
-        let keys = |record: Option<&CandidateRecord>| {
+        let [old_keys, new_keys] = shown.map(|record| {
             record.map(|record| group_keys(self.tenant, &record.candidate)).unwrap_or_default()
-        };
-        let (old_keys, new_keys) = (keys(before), keys(after));
+        });
         for key in old_keys.iter().filter(|key| !new_keys.contains(key)) {
             self.delete(key.clone());
         }

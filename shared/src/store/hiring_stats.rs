@@ -46,15 +46,18 @@ impl Transaction {
         }
     }
 
-    /// Counts a new person in the week and under the source in which the person was added.
+    /// Counts a new person in the week and under the source in which the person was added, unless an import says that this was
+    /// too long ago.
     pub(super) fn count_new_person(&mut self, candidate: &Candidate) {
         let source = candidate.profile.source.as_ref().map_or(NO_SOURCE, |source| source.as_str());
-        let shard = candidate.id.get() % STAGE_SHARDS;
-        self.count_new_people(Day::of(candidate.created_at).monday(), shard, source, 1);
+        let (monday, shard) = (Day::of(candidate.created_at).monday(), candidate.id.get() % STAGE_SHARDS);
+        if kept_until(monday) > candidate.updated_at.as_second() {
+            self.count_new_people(monday, shard, source, 1);
+        }
     }
 
     fn count_new_people(&mut self, monday: Day, shard: u64, source: &str, people: u64) {
-        let expires_at = monday.end().as_second() + WEEKS_KEPT * SECONDS_PER_WEEK;
+        let expires_at = kept_until(monday);
         self.update(
             keys::new_people(self.tenant, monday, shard, source),
             "SET #expires = :expires ADD #people :people",
@@ -73,6 +76,11 @@ impl Transaction {
             (":people", number(i128::from(people))),
         );
     }
+}
+
+/// When the counters of a week are deleted, in epoch seconds.
+fn kept_until(monday: Day) -> i64 {
+    monday.end().as_second() + WEEKS_KEPT * SECONDS_PER_WEEK
 }
 
 /// The shard for the changes of a candidate's applications, or of a role.

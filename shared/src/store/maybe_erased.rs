@@ -22,6 +22,16 @@ impl<T> MaybeErased<T> {
     }
 }
 
+impl MaybeErased<CandidateRecord> {
+    /// The same, unless the candidate's import is not finished.
+    pub(super) fn shown(self) -> Option<Self> {
+        match self {
+            Self::Present(record) if !record.is_shown() => None,
+            found => Some(found),
+        }
+    }
+}
+
 /// Whether the record of a candidate says that the candidate was erased.
 pub(super) fn is_erased(item: &Item) -> bool {
     item.contains_key("erased_at")

@@ -28,6 +28,8 @@ mod finding;
 mod gate;
 mod grants;
 mod hiring_stats;
+mod imported_people;
+mod imports;
 mod indexing;
 mod item;
 mod keys;

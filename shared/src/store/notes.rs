@@ -20,9 +20,14 @@ impl Transaction {
     }
 
     fn record_note(&mut self, kind: EventType, candidate: Id, note: Id) {
-        let data = EventData::new().with("candidate_id", candidate);
-        self.record([Recorded::stamped(kind, SubjectType::Note, Some(note)).with(data)]);
+        self.record([note_event(kind, candidate, note)]);
     }
+}
+
+/// An event of a note about a candidate.
+pub(super) fn note_event(kind: EventType, candidate: Id, note: Id) -> Recorded {
+    let data = EventData::new().with("candidate_id", candidate);
+    Recorded::stamped(kind, SubjectType::Note, Some(note)).with(data)
 }
 
 impl Store {

@@ -19,6 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::SignedDuration;
 
 use super::changes::Changes;
@@ -46,6 +47,8 @@ const LEASE: SignedDuration = SignedDuration::from_secs(20);
 const RAISE: u64 = 1_000_000;
 /// The maximum number of attempts at a round, each from the start.
 const ATTEMPTS: usize = 10;
+/// The attribute of an event that no webhook endpoint gets.
+const QUIET: &str = "quiet";
 /// The attribute with the version of the head.
 const VERSION: &str = "version";
 
@@ -121,7 +124,8 @@ impl Store {
         if !changes.is_empty() {
             transaction.stamp(time);
         }
-        for item in outbox_items(transaction.tenant, changes, &new_words, &new_labels, time, actor)? {
+        let (tenant, imported) = (transaction.tenant, transaction.imported);
+        for item in outbox_items(tenant, changes, &new_words, &new_labels, imported, time, actor)? {
             transaction.insert(item);
         }
         Ok(())
@@ -279,6 +283,14 @@ impl Store {
         self.update_if(key, changes, SAME_HEAD, [("#version", VERSION)], [(":version", value)]).await
     }
 
+    /// The number of changes that wait for the tenant's feed, of which at most `most` items in each partition are read.
+    pub async fn count_waiting_changes(&self, tenant: Tenant, most: usize) -> Result<usize, StoreError> {
+        let limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let entries = self.read_outbox_items(tenant, limit).await?.into_iter();
+        let count = |item| item::read::<OutboxEntry>(item).map_or(1, |entry| entry.changes.len().max(1));
+        Ok(entries.map(count).sum())
+    }
+
     /// The first items of a tenant's outbox, at most `limit` in each of its partitions.
     pub(super) async fn read_outbox_items(
         &self,
@@ -371,17 +383,33 @@ fn begin(tenant: Tenant, head: &FeedHead, entries: &Entries, run: FeedRun<'_>) -
 fn events(tenant: Tenant, head: &FeedHead, entries: Entries) -> Result<Vec<Item>, StoreError> {
     let (mut seq, mut id) = (head.batch.after, head.batch.first_id);
     let mut events = Vec::new();
-    for OutboxEntry { at, actor, changes, .. } in entries.into_values() {
+    for OutboxEntry { at, actor, changes, imported, .. } in entries.into_values() {
+        let is_quiet = imported.is_some_and(|imported| !imported.notifies);
         for Change { kind, subject, changed, data } in changes {
             seq += 1;
             let id_of_event =
                 Id::new(id).ok_or_else(|| StoreError::Internal("no identifiers are left".to_owned()))?;
             id += 1;
             let mode = tenant.mode;
-            let event =
-                Event { id: id_of_event, seq: Some(seq), kind, at, mode, subject, actor, changed, data };
+            let event = Event {
+                id: id_of_event,
+                seq: Some(seq),
+                kind,
+                at,
+                mode,
+                subject,
+                actor,
+                changed,
+                data,
+                imported: imported.is_some(),
+                quiet: is_quiet,
+            };
             let mut item = item::write(&event, keys::event(tenant, seq), None)?;
             item.insert(EXPIRES_AT.to_owned(), number(head.last_expiry));
+            // Readers do not see it, so the event does not write it.
+            if is_quiet {
+                item.insert(QUIET.to_owned(), AttributeValue::Bool(true));
+            }
             events.push(item);
         }
     }
@@ -511,7 +539,7 @@ mod tests {
         };
         let changes = subjects.iter().map(change).collect();
         let (at, actor) = (Timestamp::UNIX_EPOCH, AuditActor::system().into());
-        OutboxEntry { at, actor, changes, new_words: Vec::new(), new_labels: Vec::new() }
+        OutboxEntry { at, actor, changes, new_words: Vec::new(), new_labels: Vec::new(), imported: None }
     }
 
     fn place(sk: &str, pk: &str) -> Place {

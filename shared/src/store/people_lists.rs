@@ -145,7 +145,8 @@ impl Store {
         Ok(listed.map(|placed: Placed| placed.place(role)))
     }
 
-    /// The records of the people in these places, with the current states of their roles. Leaves out those who were erased.
+    /// The records of the people in these places, with the current states of their roles. Leaves out those who were erased,
+    /// and those whose import is not finished.
     pub async fn find_listed(
         &self,
         tenant: Tenant,
@@ -156,7 +157,8 @@ impl Store {
         ids.dedup();
         let records = try_join_all(ids.chunks(MAX_BATCH).map(|batch| self.find_records(tenant, batch)));
         let (records, changes) = tokio::try_join!(records, self.list_role_changes(tenant))?;
-        let records = records.into_iter().flatten().map(|record| record.with_roles(&changes));
+        let records = records.into_iter().flatten().filter(CandidateRecord::is_shown);
+        let records = records.map(|record| record.with_roles(&changes));
         Ok(records.map(|record| (record.candidate.id, record)).collect())
     }
 

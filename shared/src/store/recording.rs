@@ -16,9 +16,9 @@ use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, EndedBy, ErasedCandidate, EventActor,
-    EventData, EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenStatus, Subject,
-    SubjectType, Tenant,
+    Application, ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, EndedBy, ErasedCandidate,
+    EventActor, EventData, EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenStatus,
+    Subject, SubjectType, Tenant,
 };
 
 /// The attribute with the time of the last recorded change of an item, in milliseconds.
@@ -55,6 +55,16 @@ pub(super) struct OutboxEntry {
     /// The people whose labels have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) new_labels: Vec<NewLabels>,
+    /// That an import made the changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) imported: Option<Imported>,
+}
+
+/// What the events of a transaction say that an import makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Imported {
+    /// Whether webhook endpoints get them.
+    pub(super) notifies: bool,
 }
 
 impl Recorded {
@@ -109,6 +119,7 @@ pub(super) fn outbox_items(
     changes: &[Recorded],
     new_words: &[Id],
     new_labels: &[NewLabels],
+    imported: Option<Imported>,
     time: i64,
     actor: AuditActor,
 ) -> Result<Vec<Item>, StoreError> {
@@ -132,7 +143,7 @@ pub(super) fn outbox_items(
         let person = person.map(|id| Subject { kind: SubjectType::Candidate, id: Some(id), version: 0 });
         if let Some(first) = first.or(person) {
             let key = keys::outbox_item(Tenant { mode, ..tenant }, time, first);
-            let entry = OutboxEntry { at, actor: actor.into(), changes, new_words, new_labels };
+            let entry = OutboxEntry { at, actor: actor.into(), changes, new_words, new_labels, imported };
             items.push(item::write(&entry, key, None)?);
         }
     }
@@ -223,7 +234,9 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
         let of = |kind| Recorded::versioned(kind, SubjectType::Application, application.id, version);
         let stage = application.stage.as_str();
         let Some(old) = old else {
-            changes.push(of(EventType::ApplicationCreated).with(data.with("stage", stage)));
+            if before.is_some() || index < CandidateRecord::TOLD_AT_ONCE {
+                changes.push(new_application(after, application));
+            }
             continue;
         };
         if old.stage != application.stage {
@@ -287,6 +300,20 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
     };
     changes.extend(kind.map(|kind| of(kind).changing(names([("legal_hold", true)]))));
     changes
+}
+
+/// The event of a new application of a candidate.
+pub(super) fn new_application(record: &CandidateRecord, application: &Application) -> Recorded {
+    let data =
+        EventData::new().with("candidate_id", record.candidate.id).with("role_id", application.role.id);
+    let data = data.with("stage", application.stage.as_str());
+    Recorded::versioned(
+        EventType::ApplicationCreated,
+        SubjectType::Application,
+        application.id,
+        record.version,
+    )
+    .with(data)
 }
 
 pub(super) fn erased_candidate(erased: &ErasedCandidate) -> Recorded {

@@ -84,7 +84,7 @@ impl Store {
         Ok(listed.map(|applied| applied.candidate_id))
     }
 
-    /// The records of up to 100 candidates, without those who were erased. They may be out of date by a moment: a write then
+    /// The records of up to 100 candidates, without those who were erased, but with those whose import is not finished. They may be out of date by a moment: a write then
     /// fails. Those that seem to be missing are read consistently.
     pub async fn find_records(
         &self,

@@ -21,7 +21,7 @@ use super::item::number;
 use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key, ROLE_STATUS, ROLE_VERSION};
 use super::labels::NewLabels;
 use super::receipts::{Receipt, ReceiptSlot};
-use super::recording::{Recorded, STAMP};
+use super::recording::{Imported, Recorded, STAMP};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{AuditAction, AuditTarget, Mode, RoleStatus, Tenant, ToolCall};
@@ -163,6 +163,10 @@ pub struct Transaction {
     pub(super) new_labels: Vec<NewLabels>,
     /// The positions of the actions whose items keep the time of the transaction.
     stamped: BTreeSet<usize>,
+    /// Whether nobody is told of the changes, because the candidate's import is not finished.
+    is_silent: bool,
+    /// What the events say if an import makes the transaction.
+    pub(super) imported: Option<Imported>,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -188,7 +192,16 @@ impl Transaction {
             new_words: Vec::new(),
             new_labels: Vec::new(),
             stamped: BTreeSet::new(),
+            is_silent: false,
+            imported: None,
         }
+    }
+
+    /// An empty transaction of an import, whose events say so. Webhook endpoints get them only if it `notifies` them.
+    pub const fn of_import(tenant: Tenant, notifies: bool) -> Self {
+        let mut transaction = Self::new(tenant);
+        transaction.imported = Some(Imported { notifies });
+        transaction
     }
 
     /// The tenant.
@@ -204,7 +217,7 @@ impl Transaction {
     /// The number of writes that the commit sends, with the entries of the audit log and the changes for the feed.
     pub fn sent(&self) -> usize {
         let has_changes_in = |mode| {
-            self.changes.iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode)
+            self.told().iter().any(|one| one.mode.unwrap_or(self.tenant.mode) == mode)
                 || (mode == self.tenant.mode && !(self.new_words.is_empty() && self.new_labels.is_empty()))
         };
         let outbox = Mode::ALL.into_iter().filter(|mode| has_changes_in(*mode)).count();
@@ -239,6 +252,21 @@ impl Transaction {
     /// Records in the audit log what a member decided about a call of a tool.
     pub(super) fn audit_decision(&mut self, target: Option<AuditTarget>, call: ToolCall) {
         self.acts.push(Act { action: AuditAction::ConfirmationDecided, target, tool: Some(call) });
+    }
+
+    /// Records changes without an action that they are of.
+    pub(super) fn tell(&mut self, changes: impl IntoIterator<Item = Recorded>) {
+        self.changes.extend(changes);
+    }
+
+    /// Lets nobody be told of the changes.
+    pub(super) const fn keep_silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// The changes that the feed will have.
+    fn told(&self) -> &[Recorded] {
+        if self.is_silent { &[] } else { &self.changes }
     }
 
     /// Records changes by the last action. Its item keeps the time of the transaction.
@@ -466,15 +494,13 @@ impl Transaction {
     }
 
     fn add_if(&mut self, key: Key, counts: Vec<(String, i64)>, condition: &'static str) {
-        let sums = self.actions.iter_mut().find_map(|action| match &mut action.effect {
-            // A transaction may contain only one action for each item.
-            Effect::Add(other, sums) if *other == key => Some(sums),
-            _ => None,
-        });
-        let Some(sums) = sums else {
-            self.plain(Effect::Add(key, counts), Guard::Unchanged, condition);
-            return;
-        };
+        // A transaction may contain only one action for each item.
+        let is_same = |action: &Action| matches!(&action.effect, Effect::Add(other, _) if *other == key);
+        let index = self.actions.iter().position(is_same).unwrap_or(self.actions.len());
+        if index == self.actions.len() {
+            self.plain(Effect::Add(key, Vec::new()), Guard::Unchanged, condition);
+        }
+        let Some(Action { effect: Effect::Add(_, sums), .. }) = self.actions.get_mut(index) else { return };
         for (name, by) in counts {
             match sums.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, sum)) => *sum += by,
@@ -721,7 +747,8 @@ impl Store {
         // Entries and changes name the actor, who is known from the admission on.
         self.admitted().await;
         let acts = std::mem::take(&mut transaction.acts);
-        let changes = std::mem::take(&mut transaction.changes);
+        let changes = transaction.told().to_vec();
+        transaction.changes.clear();
         let mut after = i64::MIN;
         // In rare cases the identifier of an entry is in use, or the clock of another function is fast.
         for _ in 0..ENTRY_ATTEMPTS {

@@ -177,6 +177,9 @@ impl Check<'_> {
         expected.insert_candidate(record.clone(), &[])?;
         let guard = |transaction: &mut Transaction| transaction.require_candidate(&record);
         Box::pin(self.copies(expected, &key, guard)).await?;
+        if !record.is_shown() {
+            return Ok(());
+        }
         let (candidate, form) = (&record.candidate, record.index_form);
         let words = SearchWords::of(&candidate.profile, form);
         let words = word_entries(self.tenant, candidate.id, form, &words)?;
@@ -257,7 +260,10 @@ impl Check<'_> {
                     None => Ok(None),
                 };
                 match record {
-                    Ok(record) => drop(records.insert(id, record.and_then(MaybeErased::present))),
+                    Ok(record) => {
+                        let shown = record.and_then(MaybeErased::shown).and_then(MaybeErased::present);
+                        records.insert(id, shown);
+                    }
                     // It is reported.
                     Err(StoreError::Unreadable(_)) => {}
                     Err(error) => return Err(error),

@@ -44,6 +44,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("legal_hold", Error::LegalHold),
         ("erased", Error::Erased),
         ("cursor_expired", Error::CursorExpired),
+        ("expired", Error::Expired),
         ("precondition_failed", Error::PreconditionFailed),
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
@@ -54,6 +55,13 @@ fn samples() -> Vec<(&'static str, Error)> {
         (
             "consent_required",
             Error::ConsentRequired("consent must be given by the candidate to voice_screen".to_owned()),
+        ),
+        (
+            "plan_limit",
+            Error::PlanLimit(
+                "The import has 1001 rows to carry out, and the plan free has room for 1000 more today"
+                    .to_owned(),
+            ),
         ),
         ("idempotency_mismatch", Error::IdempotencyMismatch),
         ("rate_limited", Error::RateLimited { limit: 100, retry_after: 52_200 }),
@@ -94,8 +102,10 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
+        | Error::PlanLimit(_)
         | Error::ConfirmationRequired(_)
         | Error::CursorExpired
+        | Error::Expired
         | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),

@@ -181,6 +181,12 @@ impl Fields for Description {
         Change::Keep
     }
 
+    fn unread(&mut self, name: &str, max: usize) -> Option<Vec<String>> {
+        let list = json!({ "type": "array", "items": { "type": "object", "additionalProperties": true }, "maxItems": max });
+        self.add(name, Kind::Optional(list));
+        None
+    }
+
     fn change_objects<T: Input>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
         self.add(name, Kind::Objects(Self::of::<T>(), max));
         Change::Keep

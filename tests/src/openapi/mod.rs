@@ -49,6 +49,7 @@ pub fn operations() -> Vec<Operation> {
         ("voice_screens", voice_screens::routes()),
         ("channels", channels::routes()),
         ("organization", organization::routes()),
+        ("data", data::routes()),
         ("mcp", mcp::routes()),
         ("webhook_endpoints", webhook_endpoints::routes()),
         ("events", events::routes()),

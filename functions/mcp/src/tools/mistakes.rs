@@ -23,7 +23,8 @@ pub(super) fn explain(error: &Error) -> Option<String> {
         }
         Error::InvalidTransition(message)
         | Error::ChannelNotConnected(message)
-        | Error::ConsentRequired(message) => format!("{}: {message}.", error.sentence()),
+        | Error::ConsentRequired(message)
+        | Error::PlanLimit(message) => format!("{}: {message}.", error.sentence()),
         Error::NotFound => "There is no such record in this organization. Candidates' ids come from \
                             search_candidates, roles' ids from list_roles, and voice screens' ids from get_candidate."
             .to_owned(),

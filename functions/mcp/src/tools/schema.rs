@@ -214,6 +214,11 @@ impl Fields for Recorder {
         Change::Keep
     }
 
+    fn unread(&mut self, name: &str, _: usize) -> Option<Vec<String>> {
+        self.add_lines(name);
+        None
+    }
+
     fn objects<T: Input>(&mut self, name: &str, _: usize) -> Option<Vec<T>> {
         self.add_lines(name);
         None

@@ -1,5 +1,11 @@
 //! The values of arguments.
 
+use shared::model::Text;
+
+pub(super) fn text<const MAX: usize>(argument: &str) -> Result<Text<MAX>, String> {
+    Text::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
+}
+
 pub(super) fn endpoint(argument: &str) -> Result<String, String> {
     let rest = argument.strip_prefix("http://").or_else(|| argument.strip_prefix("https://"));
     match rest {

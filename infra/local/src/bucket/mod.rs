@@ -20,13 +20,13 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION, RANGE};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use url::Url;
 
 use shared::clock::Timestamp;
 use shared::config::{AwsAccess, BucketAccess};
-use shared::providers::bucket::{MAX_UPLOAD, is_key};
+use shared::providers::bucket::is_key;
 use shared::secret::Secret;
 
 use error::{S3Error, escaped, xml};
@@ -40,8 +40,8 @@ pub use signature::{ACCESS_KEY, REGION};
 
 /// The bucket's name, which is also the first segment of its paths.
 pub const BUCKET: &str = "local-resumes";
-/// The maximum size of a request body, in bytes: the maximum file size plus the rest of the form.
-pub const MAX_BODY: usize = MAX_UPLOAD + 64 * 1024;
+/// The maximum size of a request body, in bytes: the maximum size of the file of an import plus the rest of the form.
+pub const MAX_BODY: usize = 200 * 1024 * 1024 + 64 * 1024;
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 /// The header and the field that name an algorithm. The names of all others about encryption begin with it.
@@ -51,6 +51,23 @@ const ENCRYPTION: &str = "x-amz-server-side-encryption";
 pub struct LocalBucket {
     name: String,
     storage: Storage,
+}
+
+/// The part of an object that a request asks for (RFC 9110, section 14.2), and the status. As S3 does, only one range is read.
+fn ranged(request: &Request<Bytes>, content: &Bytes) -> Result<(StatusCode, Bytes), S3Error> {
+    let range = request.headers().get(RANGE).and_then(|range| str::from_utf8(range.as_bytes()).ok());
+    let range = range.and_then(|range| range.strip_prefix("bytes="));
+    let range = range.and_then(|range| {
+        let (first, last) = range.split_once('-')?;
+        Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
+    });
+    let Some((first, last)) = range.filter(|(first, last)| first <= last) else {
+        return Ok((StatusCode::OK, content.clone()));
+    };
+    if first >= content.len() {
+        return Err(S3Error::new(416, "InvalidRange", "The requested range is not satisfiable"));
+    }
+    Ok((StatusCode::PARTIAL_CONTENT, content.slice(first..content.len().min(last + 1))))
 }
 
 impl LocalBucket {
@@ -165,7 +182,9 @@ impl LocalBucket {
         let parameter = |name: &str| parameters.get(name).cloned();
         let content_type = parameter("response-content-type").unwrap_or(metadata.content_type);
         let disposition = parameter("response-content-disposition").or(metadata.content_disposition);
-        let mut response = Response::new(content.clone());
+        let (status, part) = ranged(request, &content)?;
+        let mut response = Response::new(part);
+        *response.status_mut() = status;
         for (name, value) in [
             (CONTENT_TYPE, Some(content_type)),
             (CONTENT_DISPOSITION, disposition),

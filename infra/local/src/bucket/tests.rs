@@ -1,5 +1,7 @@
 //! Tests of the bucket. They use the service's own S3 client for all requests that it can send.
 
+use shared::providers::bucket::MAX_UPLOAD;
+
 use super::form::MAX_FIELDS;
 use super::request::Parameters;
 use super::signature::{ALGORITHM, UNSIGNED_PAYLOAD, canonical_request, hex, hmac, signing_key};

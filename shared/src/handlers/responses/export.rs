@@ -144,6 +144,8 @@ impl CandidateExport {
             legal_hold,
             hold_lifted_at,
             index_form: _,
+            unfinished: _,
+            retained_from: _,
             version: _,
         } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;

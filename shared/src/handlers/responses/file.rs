@@ -130,15 +130,19 @@ impl CandidateFile {
 
     /// The same, with how to upload the content.
     pub fn added(self, upload: Option<UploadForm>) -> AddedFile {
-        let upload =
-            upload.map(|form| FileUpload { url: form.action, fields: form.fields.into_iter().collect() });
-        AddedFile { file: self, upload }
+        AddedFile { file: self, upload: upload.map(FileUpload::from) }
     }
 
     /// The same without a link, which does not age.
     #[must_use]
     pub fn without_link(self) -> Self {
         Self { url: None, ..self }
+    }
+}
+
+impl From<UploadForm> for FileUpload {
+    fn from(form: UploadForm) -> Self {
+        Self { url: form.action, fields: form.fields.into_iter().collect() }
     }
 }
 

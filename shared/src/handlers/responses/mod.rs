@@ -5,6 +5,7 @@ pub mod candidate;
 pub mod consent;
 pub mod export;
 pub mod file;
+pub mod import;
 pub mod note;
 pub mod posting;
 pub mod question;

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use shared::clock::Timestamp;
-use shared::handlers::consents::NewConsent;
-use shared::http::{Error, read_body};
-use shared::id::Id;
-use shared::input;
-use shared::model::{
+use super::consents::NewConsent;
+use crate::clock::Timestamp;
+use crate::http::{Error, input, read_body};
+use crate::id::Id;
+use crate::model::{
     ApplicationStatus, CandidateFileKind, Email, EndedBy, ExternalId, GivenPhone, Lines, Name, NoteText,
     Source, Stage, Tag, Tags, Text, WebAddress,
 };

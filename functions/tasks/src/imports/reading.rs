@@ -1,0 +1,196 @@
+//! Reads the file of an import, and stores its rows in parts.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Seek, Write};
+use std::ops::ControlFlow;
+
+use import_files::{FileFormat, Refusal, Report, RowVerdict, Settings, read_file};
+use serde::Deserialize;
+use shared::clock::{Timestamp, later};
+use shared::model::{Email, Import, ImportCounts, ImportFindings, ImportFormat, ImportPart};
+use shared::providers::bucket::{Bucket, BucketError};
+use shared::services::imports::{StoredRow, write_lines};
+use shared::store::Transaction;
+use tokio::sync::mpsc;
+
+use super::worker::Worker;
+use crate::TaskError;
+
+/// The number of bytes that are read from the bucket at a time.
+const PIECE: usize = 8 * 1024 * 1024;
+/// The number of parts that may wait to be stored.
+const QUEUE: usize = 2;
+
+/// Why a file was not read.
+enum Failure {
+    /// Nothing of it can be trusted.
+    Refused(Refusal),
+    /// The next run reads it again.
+    Task(TaskError),
+}
+
+impl Worker<'_> {
+    /// Reads the file into parts. Returns the import as it is then: it has failed if nothing of the file can be trusted.
+    pub(super) async fn read_file(&self) -> Result<Import, TaskError> {
+        let Worker { import, tenant, now, .. } = self;
+        let file = match download(self.bucket, &import.file(*tenant), *now).await {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(import.fail("The file is gone.".to_owned(), *now)),
+            Err(error) => return Err(error.into()),
+        };
+        match self.store_parts(file).await {
+            Ok((report, parts)) => {
+                let Report { mapping, rows, skipped, warnings, date_format } = report;
+                let findings = ImportFindings { mapping, warnings, date_format };
+                Ok(import.read(findings, skipped, rows, parts, *now))
+            }
+            Err(Failure::Refused(refusal)) => Ok(import.fail(format!("{refusal}."), *now)),
+            Err(Failure::Task(error)) => Err(error),
+        }
+    }
+
+    /// Stores the parts while the file is read.
+    async fn store_parts(&self, file: File) -> Result<(Report, u32), Failure> {
+        let (sender, mut receiver) = mpsc::channel::<Vec<StoredRow>>(QUEUE);
+        let (settings, now) = (self.file_settings(), self.now);
+        let reading = tokio::task::spawn_blocking(move || read(file, &settings, now, &sender));
+        let mut number = 0;
+        while let Some(rows) = receiver.recv().await {
+            self.store_part(number, &rows).await.map_err(Failure::Task)?;
+            number += 1;
+        }
+        let lost = |_| Failure::Task(TaskError::NotCarriedOut("the reading of a file has ended".to_owned()));
+        let report = reading.await.map_err(lost)?.map_err(Failure::Refused)?;
+        Ok((report, number))
+    }
+
+    async fn store_part(&self, number: u32, rows: &[StoredRow]) -> Result<(), TaskError> {
+        let Worker { import, tenant, now, .. } = self;
+        write_lines(self.bucket, &import.part_file(*tenant, number), rows, *now).await?;
+        let part = ImportPart {
+            number,
+            first: rows.first().map_or(1, |row| row.row),
+            rows: rows.len() as u64,
+            counts: ImportCounts::default(),
+            due_for_erasure: 0,
+            kept_until: later(*now, Import::CLAIMED),
+        };
+        let mut transaction = Transaction::new(*tenant);
+        transaction.put_import_part(import.id, &part)?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    fn file_settings(&self) -> Settings {
+        let Import { format, settings, mapping, .. } = self.import;
+        let format = match format {
+            ImportFormat::Csv => FileFormat::Csv,
+            ImportFormat::Xlsx => FileFormat::Xlsx,
+            ImportFormat::Ndjson => FileFormat::Ndjson,
+        };
+        Settings {
+            format,
+            sheet: settings.sheet.clone(),
+            encoding: settings.encoding,
+            mapping: mapping.clone(),
+            date_format: settings.date_format,
+            plain_phones: settings.plain_phones,
+            country: self.settings.country,
+            time_zone: self.settings.time_zone.clone(),
+        }
+    }
+}
+
+/// Copies an object into a file that nobody else can open. Returns `None` if there is none.
+async fn download(bucket: &Bucket, key: &str, now: Timestamp) -> Result<Option<File>, BucketError> {
+    let failed = |_| BucketError::Unavailable("the file can't be kept");
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let mut size: u64 = 0;
+    loop {
+        let Some(piece) = bucket.read_range(key, size, PIECE, now).await? else { return Ok(None) };
+        file.write_all(&piece).map_err(failed)?;
+        size += piece.len() as u64;
+        if size > Import::MAX_UPLOAD {
+            return Err(BucketError::TooLarge);
+        }
+        if piece.len() < PIECE {
+            file.rewind().map_err(failed)?;
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// What tells people apart.
+#[derive(Deserialize)]
+struct Keys {
+    external_id: Option<String>,
+    email: Option<String>,
+}
+
+/// Finds rows about people of earlier rows.
+struct Doubles {
+    hasher: RandomState,
+    /// The first rows with external ids and with addresses, by their hashes.
+    first: HashMap<(bool, u64), u64>,
+    /// The hashes of all rows.
+    contents: HashSet<u64>,
+}
+
+impl Doubles {
+    fn new() -> Self {
+        Self { hasher: RandomState::new(), first: HashMap::new(), contents: HashSet::new() }
+    }
+
+    /// Adds a row. Returns the first row about the same person, and whether an earlier row says the same.
+    fn add(&mut self, row: u64, json: &str) -> (Option<u64>, bool) {
+        let is_repeated = !self.contents.insert(self.hasher.hash_one(json));
+        let Ok(Keys { external_id, email }) = serde_json::from_str::<Keys>(json) else {
+            return (None, false);
+        };
+        let email = email.and_then(|email| email.parse::<Email>().ok()).map(|email| email.normalized());
+        let external_id = external_id.map(|id| (true, self.hasher.hash_one(id.trim())));
+        let keys: Vec<_> =
+            external_id.into_iter().chain(email.map(|email| (false, self.hasher.hash_one(email)))).collect();
+        let first = keys.iter().filter_map(|key| self.first.get(key)).min().copied();
+        for key in keys {
+            self.first.entry(key).or_insert(first.unwrap_or(row));
+        }
+        (first, is_repeated && first.is_some())
+    }
+}
+
+/// Reads a file, and sends its rows in parts.
+fn read(
+    file: File,
+    settings: &Settings,
+    now: Timestamp,
+    parts: &mpsc::Sender<Vec<StoredRow>>,
+) -> Result<Report, Refusal> {
+    let (mut doubles, mut rows, mut bytes) = (Doubles::new(), Vec::new(), 0);
+    let mut each = |RowVerdict { row, line, verdict, warnings }: RowVerdict| {
+        let stored = match verdict {
+            Ok(json) => {
+                let (same_as, is_repeated) = doubles.add(row, &json);
+                bytes += json.len();
+                StoredRow { row, line, json: Some(json), messages: warnings, same_as, is_repeated }
+            }
+            Err(messages) => StoredRow { row, line, json: None, messages, same_as: None, is_repeated: false },
+        };
+        rows.push(stored);
+        if rows.len() as u64 == ImportPart::SIZE || bytes >= ImportPart::BYTES {
+            bytes = 0;
+            // The other side is gone if it has failed.
+            if parts.blocking_send(std::mem::take(&mut rows)).is_err() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let report = read_file(file, settings, now, &mut each)?;
+    if !rows.is_empty() {
+        // As above.
+        _ = parts.blocking_send(rows);
+    }
+    Ok(report)
+}
