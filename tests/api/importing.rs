@@ -29,6 +29,14 @@ async fn show(api: &TestApi, import: u64) -> Response {
     api.get(&format!("{IMPORTS}/{import}")).await.expect(200)
 }
 
+/// Sends the file of an import that waits for it.
+async fn upload(waiting: &Response, content: &[u8]) {
+    let fields = waiting.body["upload"]["fields"].as_object().unwrap();
+    let fields: Vec<_> =
+        fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
+    post(waiting.string("/upload/url"), &fields, content).await.expect(201);
+}
+
 async fn step(api: &TestApi, import: u64, step: &str) -> Response {
     api.request(Method::POST, &format!("{IMPORTS}/{import}/{step}")).send().await
 }
@@ -229,12 +237,9 @@ async fn a_spreadsheet_is_uploaded_and_imported() {
     let waiting = api.post(IMPORTS, json!({ "format": "csv" })).await.expect(201);
     let import = waiting.number("/id");
     step(&api, import, "complete").await.expect(422);
-    let fields = waiting.body["upload"]["fields"].as_object().unwrap();
-    let fields: Vec<_> =
-        fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
     let csv =
         "Name;E-Mail;Job;Stage\r\nZoë Müller;zoe@sheet.example;Baker;Interview\r\n;;;\r\nBroken;x;;\r\n";
-    post(waiting.string("/upload/url"), &fields, csv.as_bytes()).await.expect(201);
+    upload(&waiting, csv.as_bytes()).await;
     assert_eq!(step(&api, import, "complete").await.expect(202).string("/status"), "checking");
     let checked = settle(&api, import).await;
     assert_eq!(checked.string("/status"), "checked");
@@ -302,10 +307,7 @@ async fn an_empty_file_and_a_foreign_one_end() {
     ] {
         let waiting = api.post(IMPORTS, json!({ "format": "ndjson" })).await.expect(201);
         let import = waiting.number("/id");
-        let fields = waiting.body["upload"]["fields"].as_object().unwrap();
-        let fields: Vec<_> =
-            fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-        post(waiting.string("/upload/url"), &fields, content.as_bytes()).await.expect(201);
+        upload(&waiting, content.as_bytes()).await;
         step(&api, import, "complete").await.expect(202);
         let checked = settle(&api, import).await;
         assert_eq!((checked.string("/status"), &checked.body["reason"]), (status, &reason), "{content:?}");
@@ -315,10 +317,7 @@ async fn an_empty_file_and_a_foreign_one_end() {
     }
     let waiting = api.post(IMPORTS, json!({ "format": "xlsx" })).await.expect(201);
     let import = waiting.number("/id");
-    let fields = waiting.body["upload"]["fields"].as_object().unwrap();
-    let fields: Vec<_> =
-        fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-    post(waiting.string("/upload/url"), &fields, b"no workbook").await.expect(201);
+    upload(&waiting, b"no workbook").await;
     // It is also noticed without a word.
     api.clock.set("2026-11-20T09:30:25Z");
     let failed = settle(&api, import).await;
@@ -487,12 +486,9 @@ async fn a_plan_has_room_for_so_many_rows_a_day() {
         }
     };
     let waiting = send(Method::POST, IMPORTS).await.expect(201);
-    let fields = waiting.body["upload"]["fields"].as_object().unwrap();
-    let fields: Vec<_> =
-        fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
     let rows = (0..1_001).map(|number| format!("Person {number},p{number}@plan.example"));
     let csv = ["Name,Email".to_owned()].into_iter().chain(rows).collect::<Vec<_>>().join("\r\n");
-    post(waiting.string("/upload/url"), &fields, csv.as_bytes()).await.expect(201);
+    upload(&waiting, csv.as_bytes()).await;
     let import = format!("{IMPORTS}/{}", waiting.number("/id"));
     send(Method::POST, &format!("{import}/complete")).await.expect(202);
     for _ in 0..12 {
