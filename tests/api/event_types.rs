@@ -14,6 +14,7 @@ use tests::{ACME, Fixtures, TestApi, tenant};
 
 use super::careers_applications::{Job, form};
 use super::fake_x::{POST, connected, problem};
+use super::importing::{begin_with, run, settle, step};
 use super::outcomes::outcomes;
 use super::vapi;
 use super::voice_screens::Client;
@@ -69,6 +70,13 @@ async fn requests_jobs_providers_and_operators_make_all_types_of_events() {
     for _ in 0..2 {
         api.run_tasks().await;
     }
+    let row = json!({
+        "name": "Ada", "email": "ada@example.com", "applications": [{ "role": { "title": "Cook" } }],
+    });
+    let import = begin_with(&api, &[row]).await;
+    run(&api, import).await;
+    step(&api, import, "undo").await.expect(202);
+    settle(&api, import).await;
     let new = json!({ "url": "https://hooks.example.com/" });
     let endpoint = api.post("/api/v1/webhook_endpoints", new).await.expect(201).number("/id");
     for status in ["disabled", "enabled"] {

@@ -14,35 +14,35 @@ use tests::{ACME, GLOBEX, Response, TestApi};
 
 use crate::careers_resumes::post;
 
-const IMPORTS: &str = "/api/v1/imports";
-const CANDIDATES: &str = "/api/v1/candidates";
+pub(crate) const IMPORTS: &str = "/api/v1/imports";
+pub(crate) const CANDIDATES: &str = "/api/v1/candidates";
 
 async fn begin(api: &TestApi, body: Value) -> u64 {
     api.post(IMPORTS, body).await.expect(201).number("/id")
 }
 
-async fn begin_with(api: &TestApi, rows: &[Value]) -> u64 {
+pub(crate) async fn begin_with(api: &TestApi, rows: &[Value]) -> u64 {
     begin(api, json!({ "format": "ndjson", "rows": rows })).await
 }
 
-async fn show(api: &TestApi, import: u64) -> Response {
+pub(crate) async fn show(api: &TestApi, import: u64) -> Response {
     api.get(&format!("{IMPORTS}/{import}")).await.expect(200)
 }
 
 /// Sends the file of an import that waits for it.
-async fn upload(waiting: &Response, content: &[u8]) {
+pub(crate) async fn upload(waiting: &Response, content: &[u8]) {
     let fields = waiting.body["upload"]["fields"].as_object().unwrap();
     let fields: Vec<_> =
         fields.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
     post(waiting.string("/upload/url"), &fields, content).await.expect(201);
 }
 
-async fn step(api: &TestApi, import: u64, step: &str) -> Response {
+pub(crate) async fn step(api: &TestApi, import: u64, step: &str) -> Response {
     api.request(Method::POST, &format!("{IMPORTS}/{import}/{step}")).send().await
 }
 
 /// Lets the tasks and the feed work until the import needs nothing more of them.
-async fn settle(api: &TestApi, import: u64) -> Response {
+pub(crate) async fn settle(api: &TestApi, import: u64) -> Response {
     for _ in 0..200 {
         let shown = show(api, import).await;
         if !["waiting", "checking", "running", "undoing"].contains(&shown.string("/status")) {
@@ -51,11 +51,11 @@ async fn settle(api: &TestApi, import: u64) -> Response {
         api.run_tasks().await;
         api.run_feed().await;
     }
-    panic!("the import {import} does not end");
+    panic!("the import does not end: {}", show(api, import).await.body);
 }
 
 /// Runs an import that is checked, to its end.
-async fn run(api: &TestApi, import: u64) -> Response {
+pub(crate) async fn run(api: &TestApi, import: u64) -> Response {
     settle(api, import).await;
     step(api, import, "run").await.expect(202);
     settle(api, import).await
@@ -417,7 +417,11 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         let known = format!("known{calls}@import.example");
         api.post(CANDIDATES, json!({ "name": "Known", "email": known })).await.expect(201);
         let [first, second] = large(calls, 2, 61);
-        let rows = [first, second, json!({ "name": "Known", "email": known, "notes": [{ "text": "Once" }] })];
+        let known_row = json!({
+            "name": "Known", "email": known, "notes": [{ "text": "Once" }],
+            "applications": (0..9).map(|role| json!({ "role": { "title": format!("{role}") } })).collect::<Vec<_>>(),
+        });
+        let rows = [first, second, known_row];
         let import = begin_with(&api, &rows).await;
         settle(&api, import).await;
         step(&api, import, "run").await.expect(202);
@@ -427,7 +431,7 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         assert_eq!([&counts["create"], &counts["update"], &counts["invalid"]], [1, 2, 0], "{calls}");
         let large = format!("large{calls}@import.example");
         assert_eq!(counts_of(&api, &large).await, [2, 61, 2], "{calls}");
-        assert_eq!(counts_of(&api, &known).await, [0, 1, 1], "{calls}");
+        assert_eq!(counts_of(&api, &known).await, [9, 1, 1], "{calls}");
         step(&api, import, "undo").await.expect(202);
         is_whole &= killed(calls).await;
         let undone = settle(&api, import).await;
@@ -472,6 +476,91 @@ async fn an_undo_keeps_whom_somebody_has_touched() {
         ]
     );
     step(&api, import, "undo").await.expect(202);
+}
+
+/// The statuses of the candidate's applications by the titles of their roles.
+async fn statuses(api: &TestApi, id: u64) -> Vec<String> {
+    let person = api.get(&format!("{CANDIDATES}/{id}")).await.expect(200);
+    let applications = person.body["applications"].as_array().unwrap().iter();
+    let status =
+        |one: &Value| format!("{} {}", one["role_title"].as_str().unwrap(), one["status"].as_str().unwrap());
+    let mut all: Vec<_> = applications.map(status).collect();
+    all.sort_unstable();
+    all
+}
+
+#[tokio::test]
+async fn an_undo_takes_applications_from_people_who_were_known() {
+    let api = TestApi::new().await;
+    let mut roles = Vec::new();
+    for title in ["Own", "Moved", "Left"] {
+        let role = api.post("/api/v1/roles", json!({ "title": title })).await.expect(201).number("/id");
+        api.request(Method::POST, &format!("/api/v1/roles/{role}/publish")).send().await.expect(200);
+        roles.push(role);
+    }
+    let known = |name: &str, role: Option<u64>| json!({ "name": name, "email": format!("{name}@import.example"), "role_id": role, "tags": ["cook"] });
+    let one = api.post(CANDIDATES, known("one", Some(roles[0]))).await.expect(201).number("/id");
+    let two = api.post(CANDIDATES, known("two", None)).await.expect(201).number("/id");
+    let before = api.get(&format!("{CANDIDATES}/{two}")).await.expect(200);
+    let mut applications = vec![
+        json!({ "role": { "id": roles[2] }, "stage": "offer", "answers": [{ "label": "When?", "value": "Now" }] }),
+        json!({ "role": { "id": roles[1] }, "status": "rejected", "rejection": { "reason": "Too late" } }),
+    ];
+    applications.extend((0..18).map(|number| json!({ "role": { "title": format!("Further {number}") } })));
+    let notes: Vec<_> = (0..70).map(|number| json!({ "text": format!("{number}") })).collect();
+    let row = |name: &str| {
+        json!({
+            "name": name, "email": format!("{name}@import.example"), "applications": applications, "notes": notes,
+        })
+    };
+    let import = begin_with(&api, &[row("one"), row("two")]).await;
+    run(&api, import).await;
+    assert_eq!(statuses(&api, one).await.len(), 21);
+    assert_eq!(counts_of(&api, "two@import.example").await, [20, 70, 1]);
+    api.run_feed().await;
+    let waiting = api.get(&format!("{CANDIDATES}?role_id={}", roles[2])).await.expect(200);
+    assert_eq!(waiting.body["data"].as_array().unwrap().len(), 2);
+    let last = api.get("/api/v1/events?after=latest").await.expect(200).string("/position").to_owned();
+    let move_on = api.request(Method::POST, &format!("{CANDIDATES}/{two}/unreject"));
+    move_on.json(&json!({ "role_id": roles[1] })).send().await.expect(200);
+    // Nobody has touched an application that its role has closed.
+    api.request(Method::DELETE, &format!("/api/v1/roles/{}", roles[2])).send().await.expect(200);
+
+    step(&api, import, "undo").await.expect(202);
+    let undone = settle(&api, import).await;
+    assert_eq!((&undone.body["counts"]["undone"], &undone.body["counts"]["kept"]), (&json!(1), &json!(1)));
+    let said = verdicts(&api, import, "?warnings=true").await;
+    let [only] = said.as_slice() else { panic!("{said:?}") };
+    assert!(only.starts_with("2 update: Application ") && only.ends_with(" was changed since, and stays"));
+    assert_eq!(statuses(&api, one).await, ["Own active"]);
+    // The second application was beside the first, whose place it has now.
+    assert_eq!(statuses(&api, two).await, ["Moved active"]);
+    assert_eq!(counts_of(&api, "two@import.example").await, [1, 0, 1]);
+    let after = api.get(&format!("{CANDIDATES}/{two}")).await.expect(200);
+    assert_eq!((before.string("/stage"), after.string("/stage")), ("applied", "applied"));
+    let on = api.request(Method::POST, &format!("{CANDIDATES}/{two}/advance"));
+    on.json(&json!({ "stage": "interview" })).send().await.expect(200);
+    api.run_feed().await;
+    let tenant = tests::tenant(ACME, Mode::Live);
+    let (_, findings) = api.store().verify(tenant, false, |_| async {}).await.unwrap();
+    assert!(findings.is_empty(), "{:?}", findings.iter().map(|found| &found.problem).collect::<Vec<_>>());
+    let role = api.get(&format!("/api/v1/roles/{}/stats", roles[2])).await.expect(200);
+    assert_eq!(role.body["stages"]["offer"]["now"], 0, "{}", role.body);
+    let listed = api.get(&format!("{CANDIDATES}?role_id={}", roles[2])).await.expect(200);
+    assert_eq!(listed.body["data"], json!([]));
+    let listed = api.get(&format!("/api/v1/applications?role_id={}", roles[2])).await.expect(200);
+    assert_eq!(listed.body["data"], json!([]));
+    let events = api.get(&format!("/api/v1/events?after={last}&limit=1000")).await.expect(200);
+    let events = events.body["data"].as_array().unwrap().iter();
+    let mut deleted = events.filter(|event| event["type"] == "application.deleted");
+    let first = deleted.next().unwrap();
+    assert!(first["data"]["candidate_id"].is_number() && first["data"]["role_id"].is_number(), "{first}");
+    assert_eq!(deleted.count(), 20 + 19 - 1);
+    let history = api.get(&format!("{CANDIDATES}/{one}/touchpoints?limit=100")).await;
+    let said = |kind: &str| {
+        history.body["data"].as_array().map(|all| all.iter().filter(|one| one["kind"] == kind).count())
+    };
+    assert_eq!(said("application_deleted"), Some(20), "{}", history.body);
 }
 
 #[tokio::test]

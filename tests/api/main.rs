@@ -91,6 +91,7 @@ mod guide;
 mod idempotency;
 mod imported_past;
 mod importing;
+mod importing_a_peer;
 mod imports;
 mod job_boards;
 mod job_postings;

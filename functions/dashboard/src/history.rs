@@ -63,6 +63,9 @@ pub(crate) fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t s
         }
         TouchpointKind::Imported { .. } => "Imported".to_owned(),
         TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
+        TouchpointKind::ApplicationDeleted { .. } => {
+            "Deleted the application, because its import was undone".to_owned()
+        }
         TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
         TouchpointKind::FileAdded { kind, role_id, .. } => {
             format!("Added a file{}: {}", of_role(role_id), files::words(*kind))

@@ -107,6 +107,31 @@ impl Header {
         self.columns.iter().filter(|column| column.field.is_some()).count()
     }
 
+    /// Whether a column names the roles of applications.
+    pub(crate) fn names_roles(&self) -> bool {
+        let of_role = [Field::Role, Field::RoleId, Field::RoleExternalId];
+        self.columns.iter().any(|column| column.field.is_some_and(|field| of_role.contains(&field)))
+    }
+
+    /// The names of the columns that say something about applications, apart from their roles.
+    pub(crate) fn of_applications(&self) -> Vec<&str> {
+        let is_of_application = |field: Field| {
+            matches!(
+                field,
+                Field::ApplicationExternalId
+                    | Field::AppliedAt
+                    | Field::Stage
+                    | Field::Status
+                    | Field::RejectionReason
+                    | Field::RejectedAt
+                    | Field::Answers
+                    | Field::StageChanges
+            )
+        };
+        let columns = self.columns.iter().filter(|column| column.field.is_some_and(is_of_application));
+        columns.map(|column| column.header.as_str()).collect()
+    }
+
     /// Whether a record repeats the header.
     pub(crate) fn is_repeated_by(&self, record: &Record) -> bool {
         let names = self.columns.iter().map(|column| column.header.as_str());

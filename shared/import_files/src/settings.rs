@@ -4,6 +4,7 @@ use encoding_rs::{
     EUC_KR, Encoding as Codec, GBK, MACINTOSH, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1250, WINDOWS_1251,
     WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
 };
+use shared::id::Id;
 use shared::model::{
     Country, DateFormat, ImportMapping as Mapping, PlainPhones, TextEncoding as Encoding, TimeZoneName,
 };
@@ -63,6 +64,8 @@ pub struct Settings {
     pub plain_phones: Option<PlainPhones>,
     /// The country whose phone numbers need no country code.
     pub country: Option<Country>,
+    /// The role of an application in a row that names none.
+    pub default_role: Option<Id>,
     /// The time zone of dates and of times without an offset.
     pub time_zone: TimeZoneName,
 }
@@ -78,6 +81,7 @@ impl Settings {
             date_format: None,
             plain_phones: None,
             country: None,
+            default_role: None,
             time_zone: TimeZoneName::UTC,
         }
     }

@@ -75,9 +75,17 @@ pub(crate) fn read<S: Spreadsheet>(
         }
         ControlFlow::Continue(())
     })?;
+    let left_out = Some(header.of_applications())
+        .filter(|columns| !columns.is_empty() && !header.names_roles() && settings.default_role.is_none());
+    let left_out = left_out.map(|columns| {
+        format!(
+            "No column names a role, so these columns of applications are left out: {}. `defaults.role_id` gives them a role",
+            columns.join(", ")
+        )
+    });
     let mut report = Report {
         mapping: Some(header.mapping()),
-        warnings: file.warnings().into_iter().chain(survey.warnings()).collect(),
+        warnings: file.warnings().into_iter().chain(survey.warnings()).chain(left_out).collect(),
         date_format: survey.date_format(),
         ..Report::default()
     };
@@ -196,10 +204,6 @@ impl<'r> RowCells<'r> {
     /// The cell of a field, unless it says that there is nothing.
     fn value(&self, field: Field) -> Option<&'r Cell> {
         self.cell(field).filter(|cell| !is_nothing(cell))
-    }
-
-    fn has_column(&self, field: Field) -> bool {
-        self.reader.header.columns.iter().any(|column| column.field == Some(field))
     }
 
     fn warn(&mut self, warning: impl Into<String>) {
@@ -468,10 +472,15 @@ impl<'r> RowCells<'r> {
                 application.insert(name.to_owned(), list);
             }
         }
+        if application.is_empty() && role.is_empty() {
+            return;
+        }
+        if let (true, Some(id)) = (role.is_empty(), self.reader.settings.default_role) {
+            role.insert("id".to_owned(), id.get().into());
+        }
         if role.is_empty() {
-            // A file without a column of roles is of people, who may have a stage all the same.
-            let is_left_out = !application.is_empty() && self.has_column(Field::Role);
-            if is_left_out {
+            // If no row names one, the whole file has a warning.
+            if self.reader.header.names_roles() {
                 self.warn("applications was left out: the row names no role");
             }
             return;

@@ -319,8 +319,8 @@ pub async fn cancel_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Imp
 }
 
 /// Undoes an import, within 30 days. It erases the people whom the import made, if nobody has touched them since, and deletes
-/// the notes that it made about others. Applications of people who were known, and what was filled or replaced, stay; the verdicts
-/// say so.
+/// the notes and the applications that it made of others. An application with which anything has happened since, and what was filled
+/// or replaced, stay; the verdicts say so.
 ///
 /// # Errors
 ///

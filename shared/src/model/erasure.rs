@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
-use super::{Actor, ActorId, CandidateRecord, CountedCause, Resume, ResumeFile, Stage};
+use super::{Actor, ActorId, Application, CandidateRecord, CountedCause, Resume, ResumeFile, Stage};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -86,13 +86,10 @@ pub struct ErasedCandidate {
     pub version: u64,
 }
 
-impl ErasedCandidate {
-    /// The record that replaces the record of a candidate, unless there is a legal hold.
-    pub fn of(record: &CandidateRecord, erasure: Erasure) -> Result<Self, OnHold> {
-        if record.legal_hold.is_some() {
-            return Err(OnHold);
-        }
-        let applications = record.listed().iter().map(|application| ErasedApplication {
+impl ErasedApplication {
+    /// What is counted and listed of an application.
+    pub fn of(application: &Application) -> Self {
+        Self {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,
@@ -100,7 +97,17 @@ impl ErasedCandidate {
             screened: application.is_screened(),
             score: application.score,
             reapplied: application.reapplied,
-        });
+        }
+    }
+}
+
+impl ErasedCandidate {
+    /// The record that replaces the record of a candidate, unless there is a legal hold.
+    pub fn of(record: &CandidateRecord, erasure: Erasure) -> Result<Self, OnHold> {
+        if record.legal_hold.is_some() {
+            return Err(OnHold);
+        }
+        let applications = record.listed().iter().map(ErasedApplication::of);
         let resume = record.candidate.profile.resume.as_ref();
         Ok(Self {
             applications: applications.collect(),

@@ -116,6 +116,7 @@ event_types! {
     ApplicationCreated = "application.created", "A candidate applied for a role.", ["candidate_id", "role_id", "stage"];
     ApplicationStageChanged = "application.stage_changed", "An application moved, was rejected or hired, or that was undone.", ["candidate_id", "role_id", "from", "to"];
     ApplicationWithdrawn = "application.withdrawn", "A candidate withdrew an application. There is no `application.stage_changed` beside it.", ["candidate_id", "role_id", "from", "to"];
+    ApplicationDeleted = "application.deleted", "An application was deleted, because the import that had made it was undone.", ["candidate_id", "role_id"];
     ApplicationClosed = "application.closed", "An application was closed with its role.", ["candidate_id", "role_id", "stage"];
     ApplicationReopened = "application.reopened", "An application became active again with its role.", ["candidate_id", "role_id", "stage"];
     ApplicationScored = "application.scored", "The score of an application changed.", ["candidate_id", "role_id"];

@@ -76,6 +76,13 @@ impl CandidateRecord {
         Self { unfinished: None, index_form: IndexForm::NEWEST, ..self }.updated(now)
     }
 
+    /// Removes applications.
+    #[must_use]
+    pub fn without_applications(mut self, ids: &[Id], now: Timestamp) -> Self {
+        self.applications.retain(|application| !ids.contains(&application.id));
+        self.updated(now)
+    }
+
     /// Adds applications with their past, in the order of their times, whatever the status of their roles. Each time is one
     /// version of the record, so what depends on the order of changes, such as the candidate's stage, is as if they had been made
     /// then. Also returns what happened, oldest first, for the history.

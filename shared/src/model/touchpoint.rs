@@ -141,6 +141,13 @@ pub enum TouchpointKind {
         /// The role.
         role_id: Id,
     },
+    /// The application was deleted, because the import that had made it was undone.
+    ApplicationDeleted {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
+    },
     /// A note about the candidate was added.
     NoteAdded {
         /// The note.
@@ -244,6 +251,37 @@ impl TouchpointKind {
             Self::ApplicationClosed { application_id, role_id }
         } else {
             Self::ApplicationReopened { application_id, role_id }
+        }
+    }
+
+    /// The role that this is about; `None` if it is about the person.
+    pub const fn role_id(&self) -> Option<Id> {
+        match self {
+            Self::Applied { role_id, .. }
+            | Self::Reapplied { role_id, .. }
+            | Self::OfferedAccepted { role_id, .. }
+            | Self::OfferedDismissed { role_id, .. }
+            | Self::ApplicationClosed { role_id, .. }
+            | Self::ApplicationReopened { role_id, .. }
+            | Self::ApplicationDeleted { role_id, .. }
+            | Self::ScreenInvited { role_id, .. }
+            | Self::ScreenCancelled { role_id, .. }
+            | Self::ScreenReviewed { role_id, .. }
+            | Self::ScreenCompleted { role_id, .. } => Some(*role_id),
+            Self::StageChanged { role_id, .. }
+            | Self::Rejected { role_id, .. }
+            | Self::Withdrawn { role_id, .. }
+            | Self::Unrejected { role_id, .. }
+            | Self::Hired { role_id, .. }
+            | Self::Unhired { role_id, .. }
+            | Self::FileAdded { role_id, .. }
+            | Self::FileDeleted { role_id, .. } => *role_id,
+            Self::Created { .. }
+            | Self::Imported { .. }
+            | Self::Updated { .. }
+            | Self::NoteAdded { .. }
+            | Self::NoteDeleted { .. }
+            | Self::ConsentChanged { .. } => None,
         }
     }
 

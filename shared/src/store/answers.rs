@@ -21,6 +21,11 @@ impl Transaction {
         Ok(())
     }
 
+    /// Deletes the answers of an application that the same transaction removes.
+    pub fn delete_answers(&mut self, candidate: Id, application: Id) {
+        self.delete_existing(keys::application_answers(self.tenant, candidate, application));
+    }
+
     /// Adds an answer that came after the form to those of its application. The same transaction replaces the candidate.
     pub fn add_answer(
         &mut self,

@@ -172,8 +172,11 @@ impl Transaction {
         before: &[Application],
         after: &[Application],
     ) -> Result<(), StoreError> {
-        for (index, application) in after.iter().enumerate() {
-            let old = before.get(index);
+        for gone in before.iter().filter(|old| after.iter().all(|one| one.id != old.id)) {
+            self.remove_application(candidate, &ErasedApplication::of(gone), gone.role.is_closed);
+        }
+        for application in after {
+            let old = before.iter().find(|old| old.id == application.id);
             if old == Some(application) {
                 continue;
             }
@@ -237,13 +240,25 @@ impl Transaction {
         true
     }
 
-    /// No longer counts an application of an erased candidate, whose role must still be closed, or not.
-    pub(super) fn uncount_application(
+    /// Takes an application out of all lists and no longer counts it. Its role must still be closed, or not.
+    pub(super) fn remove_application(
         &mut self,
         candidate: Id,
         application: &ErasedApplication,
         is_closed: bool,
     ) {
+        let (id, role, stage) = (application.id, application.role_id, application.stage);
+        self.delete(keys::application(self.tenant, id));
+        self.delete(keys::role_application(self.tenant, role, id));
+        if let Some(score) = application.score {
+            self.delete(keys::scored_applicant(self.tenant, role, stage, score, id));
+        }
+        if application.reapplied {
+            self.delete(keys::reapplied_applicant(self.tenant, role, id));
+        }
+        if application.screened {
+            self.delete(keys::screened_applicant(self.tenant, role, id));
+        }
         let mut counts = vec![StageCount::Now(application.stage, -1)];
         counts.extend(application.cause.map(|cause| StageCount::Rejected(cause, -1)));
         counts.extend(application.screened.then_some(StageCount::Screened(-1)));

@@ -9,10 +9,14 @@
 //! written, and the record has the sum of these numbers. What a query saw is whole if no application is later than the record,
 //! and the sum agrees: whatever is earlier than it was with the record was written fewer times, and nothing makes up for that.
 //! Otherwise the query is repeated. Conditions on the record's version protect the writes, as with a single item.
+//!
+//! Of an application that is removed, or moves into the record because the first one is removed, an item stays that only counts:
+//! without it, the sum could agree with applications that were written fewer times.
 
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Serialize;
 
 use super::candidates::MAX_PAGES;
 use super::changes::Changes;
@@ -29,8 +33,16 @@ const INSIDE: usize = 1;
 /// The attribute of an application beside the record with the number of times that it was written, and of the record with the
 /// sum of these numbers. A record without such applications does not have it.
 const WRITTEN: &str = "written";
+/// The attribute that only what stays of an application has.
+const REMOVED: &str = "removed";
 /// The attribute of the record with the applications that are inside.
 const APPLICATIONS: &str = "applications";
+/// What stays of an application that is no longer beside the record.
+#[derive(Serialize)]
+struct Removed {
+    removed: bool,
+}
+
 /// What is wrong with a record whose applications were damaged.
 pub(super) const DAMAGED: &str = "the applications beside it are not those that it counts";
 /// The maximum number of queries until one of them sees everything as it was at the same time.
@@ -85,7 +97,7 @@ pub(super) fn see(items: impl IntoIterator<Item = Item>) -> Result<Seen, StoreEr
     }
     let mut found = read_record(record)?;
     if let MaybeErased::Present(record) = &mut found {
-        let further = further.into_iter().map(item::read::<Application>);
+        let further = further.into_iter().filter(|item| !is_removed(item)).map(item::read::<Application>);
         let mut further = further.collect::<Result<Vec<_>, _>>()?;
         further.sort_by_key(|application| (application.since, application.id));
         record.applications.extend(further);
@@ -102,26 +114,42 @@ fn record_item(tenant: Tenant, record: &CandidateRecord) -> Result<Item, StoreEr
     Ok(item)
 }
 
-/// The item of an application beside a version of the record.
+/// Whether an item beside a record is what stays of a removed application.
+fn is_removed(item: &Item) -> bool {
+    item.contains_key(REMOVED)
+}
+
+/// Checks that an item beside a record can be read.
+pub(super) fn check_application(item: Item) -> Result<(), StoreError> {
+    if is_removed(&item) { Ok(()) } else { item::read::<Application>(item).map(drop) }
+}
+
+/// The item of an application beside a version of the record, or what stays of it.
 fn further_item(
     tenant: Tenant,
     record: &CandidateRecord,
-    application: &Application,
+    id: Id,
+    application: Option<&Application>,
 ) -> Result<Item, StoreError> {
-    let key = keys::candidate_application(tenant, record.candidate.id, application.id);
-    let mut item = item::write(application, key, None)?;
+    let key = keys::candidate_application(tenant, record.candidate.id, id);
+    let mut item = match application {
+        Some(application) => item::write(application, key, None)?,
+        None => item::write(&Removed { removed: true }, key, None)?,
+    };
     item.insert(VERSION.to_owned(), number(record.version));
     Ok(item)
 }
 
-/// The applications beside a record that differ from those of the version before, which may not have had them.
+/// The applications that are, or were, beside a record and differ between two versions: what each was, and what it is.
 fn changed<'r>(
     before: Option<&'r CandidateRecord>,
     after: &'r CandidateRecord,
-) -> impl Iterator<Item = (Option<&'r Application>, &'r Application)> {
-    let old = move |index: usize| before.and_then(|before| before.applications.get(index));
-    let all = after.applications.iter().enumerate().skip(INSIDE).map(move |(index, new)| (old(index), new));
-    all.filter(|(old, new)| *old != Some(*new))
+) -> impl Iterator<Item = (Id, Option<&'r Application>, Option<&'r Application>)> {
+    let beside = |record: &'r CandidateRecord| record.applications.iter().skip(INSIDE);
+    let with_id = move |record: &'r CandidateRecord, id| beside(record).find(|one| one.id == id);
+    let new = beside(after).map(move |new| (new.id, before.and_then(|one| with_id(one, new.id)), Some(new)));
+    let gone = before.into_iter().flat_map(beside).filter(move |old| with_id(after, old.id).is_none());
+    new.filter(|(_, old, new)| old != new).chain(gone.map(|old| (old.id, Some(old), None)))
 }
 
 impl Transaction {
@@ -131,9 +159,9 @@ impl Transaction {
         let Some(last) = past.last() else { return Ok(()) };
         let (mut further, mut before) = (BTreeMap::<Id, (Item, u64)>::new(), None);
         for version in past {
-            for (_, application) in changed(before, version) {
-                let (item, written) = further.entry(application.id).or_default();
-                *item = further_item(self.tenant, version, application)?;
+            for (id, _, application) in changed(before, version) {
+                let (item, written) = further.entry(id).or_default();
+                *item = further_item(self.tenant, version, id, application)?;
                 *written += 1;
             }
             before = Some(*version);
@@ -159,15 +187,15 @@ impl Transaction {
         after: &CandidateRecord,
     ) -> Result<(), StoreError> {
         let mut written = 0;
-        for (old, new) in changed(Some(before), after) {
-            let mut item = further_item(self.tenant, after, new)?;
+        for (id, old, new) in changed(Some(before), after) {
+            let mut item = further_item(self.tenant, after, id, new)?;
             written += 1;
-            let Some(old) = old else {
+            if old.is_none() {
                 item.insert(WRITTEN.to_owned(), number(1));
                 self.insert(item);
                 continue;
-            };
-            let changes = Changes::between(&further_item(self.tenant, before, old)?, &item);
+            }
+            let changes = Changes::between(&further_item(self.tenant, before, id, old)?, &item);
             self.change_existing(Key::of(&item)?, changes.adding(WRITTEN, 1));
         }
         let (before, after) = (record_item(self.tenant, before)?, record_item(self.tenant, after)?);
@@ -305,6 +333,12 @@ mod tests {
         history.push(advance(history.last().unwrap().clone(), Stage::Offer, None));
         history.push(history.last().unwrap().clone().advance_version());
         history.push(advance(history.last().unwrap().clone(), Stage::Interview, Some(2)));
+        // One beside the record is removed, and the first one, in whose place comes the next.
+        for number in [3, 1] {
+            let last = history.last().unwrap().clone();
+            history.push(last.without_applications(&[id(100 - number)], NOW));
+        }
+        history.push(advance(history.last().unwrap().clone(), Stage::Screening, Some(2)));
         history
     }
 
@@ -322,7 +356,8 @@ mod tests {
     fn what_was_written_is_read() {
         let history = history();
         for (record, items) in history.iter().zip(stored(&history)) {
-            assert_eq!(items.len(), record.applications.len().max(1));
+            let removed = items.values().filter(|item| is_removed(item)).count();
+            assert_eq!(items.len(), record.applications.len().max(1) + removed);
             for order in [false, true] {
                 let mut items: Vec<_> = items.values().cloned().collect();
                 if order {

@@ -69,8 +69,8 @@ macro_rules! rows {
             /// kept
             candidate_record: candidate_record, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id), "~FILE"(),
                 of Candidate;
-            /// further application of a candidate, beside the record
-            candidate_application: Application, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
+            /// further application of a candidate, beside the record; of one that was removed, the times it was written
+            candidate_application: candidate_application, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id),
                 "~APPLICATION#{id:016}"(id: Id), of Candidate;
             /// touchpoints of a change, by the version of the candidate's record, because clocks may differ
             touchpoints: Touchpoints, "{tenant}#CANDIDATE#{candidate:016}"(tenant: Tenant, candidate: Id) as candidate_history,

@@ -291,19 +291,8 @@ impl Store {
             let removed = left.drain(..left.len().min(APPLICATIONS)).collect::<Vec<_>>();
             let closed = self.find_closed_roles(tenant, removed.iter().map(|one| one.role_id)).await?;
             for application in removed {
-                let (id, role, stage) = (application.id, application.role_id, application.stage);
-                transaction.delete(keys::application(tenant, id));
-                transaction.delete(keys::role_application(tenant, role, id));
-                if let Some(score) = application.score {
-                    transaction.delete(keys::scored_applicant(tenant, role, stage, score, id));
-                }
-                if application.reapplied {
-                    transaction.delete(keys::reapplied_applicant(tenant, role, id));
-                }
-                if application.screened {
-                    transaction.delete(keys::screened_applicant(tenant, role, id));
-                }
-                transaction.uncount_application(erased.erasure.id, &application, closed.contains(&role));
+                let is_closed = closed.contains(&application.role_id);
+                transaction.remove_application(erased.erasure.id, &application, is_closed);
             }
             let version = erased.version + 1;
             let after = ErasedCandidate { applications: left, version, ..erased.clone() };

@@ -33,7 +33,7 @@ pub(super) struct FormerWords {
     /// The entries of labels, of the person's applications.
     #[serde(default)]
     labels: BTreeSet<LabelEntries>,
-    /// The applications of an erased person.
+    /// The applications that were removed, or of an erased person.
     #[serde(default)]
     applications: BTreeSet<OfRole>,
     /// The last version of the record that had any of them. No other change of the item has the same.
@@ -44,7 +44,7 @@ pub(super) struct FormerWords {
 const WORDS: &str = "words";
 /// The attribute with former entries of labels.
 const LABELS: &str = "labels";
-/// The attribute with the applications of an erased person.
+/// The attribute with the applications that were removed, or of an erased person.
 const APPLICATIONS: &str = "applications";
 /// The attribute with the version of the record.
 const VERSION: &str = "version";
@@ -177,7 +177,8 @@ impl Store {
                 let Some(former) = former else { continue };
                 let no_more = former.words.iter().filter(|word| !words.contains(word));
                 gone.extend(no_more.map(|word| keys::word(tenant, IndexPosition { word, id: *id })));
-                let applications = record.as_ref().map_or(former.applications, applications);
+                let mut applications = record.as_ref().map(applications).unwrap_or_default();
+                applications.extend(former.applications);
                 let former_labels: BTreeSet<_> =
                     former.labels.iter().flat_map(|entries| entries.among(&applications)).collect();
                 gone.extend(former_labels.difference(&labelled).map(|entry| entry.key(tenant)));

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::api_keys::ApiKey;
 use super::applications::{Applicant, Entry, ScoredApplicant, check_role_entry};
+use super::candidate_records::check_application;
 use super::candidates::Touchpoints;
 use super::channels::CallSetting;
 use super::chart::{Kind, Owner, rows};
@@ -89,6 +90,9 @@ macro_rules! reader {
     };
     (role_stats) => {
         |item| read_stats(item).map(drop)
+    };
+    (candidate_application) => {
+        check_application
     };
     (candidate_record) => {
         |item| read_record(item).map(drop)

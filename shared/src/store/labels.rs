@@ -224,11 +224,13 @@ pub(super) fn changed_labels(
             None => drop(new.insert(LabelEntries { label: None, application: id })),
         }
     }
-    let mut applications = Vec::new();
-    if is_erased {
-        gone.extend(old.iter().flat_map(|one| more(&of_application(one), &none, Some(one.id))));
-        applications = old.iter().map(OfRole::of).map(String::from).collect();
+    let removed: Vec<_> = old.iter().filter(|old| current.iter().all(|one| one.id != old.id)).collect();
+    gone.extend(removed.iter().flat_map(|one| more(&of_application(one), &none, Some(one.id))));
+    if !is_erased && !removed.is_empty() {
+        let of_all = before.map(of_person).unwrap_or_default();
+        gone.extend(removed.iter().flat_map(|one| more(&of_all, &none, Some(one.id))));
     }
+    let applications = removed.into_iter().map(OfRole::of).map(String::from).collect();
     let has_changed = !(new.is_empty() && gone.is_empty());
     let new = has_changed.then_some(NewLabels { candidate, entries: new });
     (new, GoneLabels { entries: gone.into_iter().map(String::from).collect(), applications })

@@ -36,6 +36,19 @@ impl Store {
         self.read(keys::note(tenant, candidate, id)).await?.map(item::read).transpose()
     }
 
+    /// Those of these notes about the candidate that there are: of at most 100, in the order of their identifiers.
+    pub async fn find_notes(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        ids: &[Id],
+    ) -> Result<Vec<Note>, StoreError> {
+        let found = self.read_many(ids.iter().map(|id| keys::note(tenant, candidate, *id))).await?;
+        let mut notes = found.into_iter().map(item::read::<Note>).collect::<Result<Vec<_>, _>>()?;
+        notes.sort_by_key(|note| note.id);
+        Ok(notes)
+    }
+
     /// A page of the notes about the candidate, newest first.
     pub async fn list_notes(
         &self,

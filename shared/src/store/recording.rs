@@ -229,7 +229,7 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
         }
     }
     for (index, application) in after.applications.iter().enumerate() {
-        let old = before.and_then(|before| before.applications.get(index));
+        let old = before.and_then(|before| before.applications.iter().find(|old| old.id == application.id));
         let data = EventData::new().with("candidate_id", id).with("role_id", application.role.id);
         let of = |kind| Recorded::versioned(kind, SubjectType::Application, application.id, version);
         let stage = application.stage.as_str();
@@ -274,6 +274,12 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
             };
             changes.push(of(kind).changing(fields).with(data));
         }
+    }
+    let is_gone = |old: &&Application| after.applications.iter().all(|one| one.id != old.id);
+    for gone in before.iter().flat_map(|before| before.applications.iter().filter(is_gone)) {
+        let data = EventData::new().with("candidate_id", id).with("role_id", gone.role.id);
+        let kind = EventType::ApplicationDeleted;
+        changes.push(Recorded::versioned(kind, SubjectType::Application, gone.id, version).with(data));
     }
     let is_new = |consent: &&Consent| {
         before.is_none_or(|before| before.consents.iter().all(|known| known.id != consent.id))

@@ -97,6 +97,7 @@ impl Worker<'_> {
             date_format: settings.date_format,
             plain_phones: settings.plain_phones,
             country: self.settings.country,
+            default_role: settings.defaults.role_id,
             time_zone: self.settings.time_zone.clone(),
         }
     }

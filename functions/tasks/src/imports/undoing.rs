@@ -1,12 +1,14 @@
-//! Undoes rows: people whom the import made are erased, unless somebody has touched them since; of others, the notes that it made
-//! are deleted.
+//! Undoes rows: people whom the import made are erased, unless somebody has touched them since; of others, the notes and the
+//! applications that it made are deleted, unless an application has moved.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use futures_util::stream::{self, StreamExt};
+use shared::id::Id;
 use shared::model::{
     ActorKind, CandidateRecord, Erasure, ErasureReason, ImportCounts, ImportPart, ImportVerdict, ImportedRow,
-    TouchpointKind,
+    Touchpoint, TouchpointKind,
 };
 use shared::services::Author;
 use shared::services::erasure::{self, EraseError, Tombstone};
@@ -18,6 +20,14 @@ use crate::{MAX_ATTEMPTS, TaskError};
 
 /// The number of touchpoints that are read at a time.
 const PAGE: u32 = 100;
+/// The number of applications that a transaction removes.
+// Each takes up to six of its 100 actions: the item, two list entries, the counters of the role and of the tenant, and the
+// answers.
+const APPLICATIONS: usize = 8;
+/// The number of notes that are read at a time.
+const BATCH: usize = 100;
+/// The number of notes that a transaction deletes.
+const NOTES: usize = 30;
 
 impl Worker<'_> {
     /// Undoes the rows of a part.
@@ -94,7 +104,13 @@ impl Worker<'_> {
                     return self.erase_person(&record, row).await;
                 }
             }
-            Some(record) => self.remove_added(&mut transaction, &record, row).await?,
+            Some(record) => {
+                let Some(kept) = self.remove_added(&mut transaction, &record, row).await? else {
+                    store.commit(transaction).await?;
+                    return Box::pin(self.try_to_undo(row)).await;
+                };
+                kept
+            }
         };
         let after = ImportedRow { kept: Some(kept.clone()), version: row.version + 1, ..row.clone() };
         transaction.replace_imported_row(self.import, row, &after)?;
@@ -127,61 +143,118 @@ impl Worker<'_> {
 
     /// Whether anything but the import and the service itself stands in the history of a person whom the import made.
     async fn is_touched(&self, record: &CandidateRecord) -> Result<bool, TaskError> {
+        let mut is_touched = false;
+        self.look_back(record.candidate.id, |touchpoint, is_by_import| {
+            is_touched |= !is_by_import && touchpoint.actor.kind != ActorKind::System;
+            if is_touched { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .await?;
+        Ok(is_touched)
+    }
+
+    /// Of these applications, those with which anything has happened since the import made them.
+    async fn touched_of(
+        &self,
+        record: &CandidateRecord,
+        applications: &[Id],
+    ) -> Result<BTreeSet<Id>, TaskError> {
+        let of_import = record.applications.iter().filter(|one| applications.contains(&one.id));
+        let mut roles: BTreeMap<_, _> = of_import.map(|one| (one.role.id, one.id)).collect();
+        let mut touched = BTreeSet::new();
+        self.look_back(record.candidate.id, |touchpoint, is_by_import| {
+            let role = touchpoint.kind.role_id();
+            if matches!(touchpoint.kind, TouchpointKind::Applied { .. }) {
+                roles.retain(|of, _| Some(*of) != role);
+            } else if !is_by_import && touchpoint.actor.kind != ActorKind::System {
+                touched.extend(role.and_then(|role| roles.get(&role)));
+            }
+            if roles.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .await?;
+        Ok(touched)
+    }
+
+    /// Shows the history of a person, newest first, and of each entry whether it is by the import.
+    async fn look_back(
+        &self,
+        candidate: Id,
+        mut see: impl FnMut(&Touchpoint, bool) -> ControlFlow<()>,
+    ) -> Result<(), TaskError> {
         let (mut before, mut is_after_import) = (None, true);
         let importer = self.actor().without_name();
         loop {
             let page = Paging { limit: PAGE, before };
-            let listed = self.store.list_touchpoints(self.tenant, record.candidate.id, &page).await;
-            let listed = listed?;
+            let listed = self.store.list_touchpoints(self.tenant, candidate, &page).await?;
             for touchpoint in listed.items {
                 is_after_import &= touchpoint.kind != TouchpointKind::Imported { import_id: self.import.id };
-                let is_known = touchpoint.actor.kind == ActorKind::System
-                    || (!is_after_import && touchpoint.actor.without_name() == importer);
-                if !is_known {
-                    return Ok(true);
+                let is_by_import = !is_after_import && touchpoint.actor.without_name() == importer;
+                if see(&touchpoint, is_by_import).is_break() {
+                    return Ok(());
                 }
             }
             before = listed.next;
             if before.is_none() {
-                return Ok(false);
+                return Ok(());
             }
         }
     }
 
-    /// Deletes the notes that the import made about a person who was known before. Returns what stays.
+    /// Deletes the notes and the applications that the import made of a person who was known before. Returns what stays; `None` if
+    /// there is more to delete than a transaction has room for.
     async fn remove_added(
         &self,
         transaction: &mut Transaction,
         record: &CandidateRecord,
         row: &ImportedRow,
-    ) -> Result<Vec<String>, TaskError> {
+    ) -> Result<Option<Vec<String>>, TaskError> {
         let (tenant, id) = (self.tenant, record.candidate.id);
         let mut kept = Vec::new();
         if !row.fields.is_empty() {
             kept.push(format!("What was filled or replaced stays: {}", row.fields.join(", ")));
         }
-        for application in &row.applications {
-            if record.applications.iter().any(|one| one.id == *application) {
-                kept.push(format!("Application {application} stays"));
+        let touched = self.touched_of(record, &row.applications).await?;
+        let changed = |id: &Id| format!("Application {id} was changed since, and stays");
+        kept.extend(touched.iter().map(changed));
+        let of_import = record.applications.iter();
+        let of_import =
+            of_import.filter(|one| row.applications.contains(&one.id) && !touched.contains(&one.id));
+        let all: Vec<_> = of_import.collect();
+        let removed = all.get(..APPLICATIONS).unwrap_or(&all);
+        let mut history = Vec::new();
+        for application in removed {
+            let (application_id, role_id) = (application.id, application.role.id);
+            if application.has_answers {
+                transaction.delete_answers(id, application_id);
+            }
+            history.push(TouchpointKind::ApplicationDeleted { application_id, role_id });
+        }
+        let mut notes = Vec::new();
+        for some in row.notes.chunks(BATCH) {
+            if notes.len() <= NOTES {
+                notes.extend(self.store.find_notes(tenant, id, some).await?);
             }
         }
-        let mut deleted = Vec::new();
-        for note in &row.notes {
-            if self.store.find_note(tenant, id, *note).await?.is_some() {
-                transaction.delete_note(id, *note);
-                deleted.push(TouchpointKind::NoteDeleted { note_id: *note });
-            }
+        let deleted = notes.get(..NOTES).unwrap_or(&notes);
+        for note in deleted {
+            transaction.delete_note(id, note.id);
+            history.push(TouchpointKind::NoteDeleted { note_id: note.id });
         }
-        if deleted.is_empty() {
-            return Ok(kept);
+        if history.is_empty() {
+            return Ok(Some(kept));
         }
-        let page = Paging { limit: u32::try_from(deleted.len() + 1).unwrap_or(u32::MAX), before: None };
-        let others = self.store.list_notes(tenant, id, &page).await?.items;
-        let mut after = record.clone().advance_version();
-        after.candidate.has_notes = others.iter().any(|note| !row.notes.contains(&note.id));
+        let removed_ids: Vec<_> = removed.iter().map(|application| application.id).collect();
+        let mut after = match removed_ids.as_slice() {
+            [] => record.clone().advance_version(),
+            ids => record.clone().without_applications(ids, self.now),
+        };
+        if !deleted.is_empty() {
+            let page = Paging { limit: u32::try_from(deleted.len() + 1).unwrap_or(u32::MAX), before: None };
+            let others = self.store.list_notes(tenant, id, &page).await?.items;
+            after.candidate.has_notes = others.iter().any(|note| !deleted.contains(note));
+        }
         let actor = self.import.undone_by.clone().unwrap_or_else(|| self.actor());
         let author = Author { ids: &self.ids, actor, at: self.now };
-        transaction.replace_candidate(record, &after, &author.touchpoints(deleted))?;
-        Ok(kept)
+        transaction.replace_candidate(record, &after, &author.touchpoints(history))?;
+        Ok((removed.len() == all.len() && deleted.len() == notes.len()).then_some(kept))
     }
 }
