@@ -1,4 +1,4 @@
-// The member's account: the second factor, the sessions, the fresh sign-in and the security notices.
+// The member's account: the second factor, the sessions, the fresh sign-in and the notices.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto";
 const ACCOUNT = "/dashboard/settings/account";
 const SECOND_FACTOR = `${ACCOUNT}/second-factor`;
 const NOTICES = `${ACCOUNT}/notices`;
-const BAND = "See your security notices";
+const BAND = "See your notices";
 
 export async function visit({ service, open, step }, options) {
   const { owner } = service.acme;
@@ -75,7 +75,7 @@ export async function visit({ service, open, step }, options) {
     await page.getByLabel("Code").fill(recovery[1]);
     assert.equal(await visitor.press("Sign in"), 303);
     assert.ok(await page.getByText(BAND).isVisible());
-    await page.getByRole("link", { name: "See your security notices" }).click();
+    await page.getByRole("link", { name: "See your notices" }).click();
     assert.equal(visitor.path(), NOTICES);
     const text = await page.getByRole("main").innerText();
     for (const sentence of ["You turned on a second factor.", "signed in from a new browser", "recovery code"]) {

@@ -145,6 +145,7 @@ export async function ofOrganizationInUse(world) {
     await run.waitFor();
   });
   await show("import-rows", `/dashboard/imports/${imported.id}/rows?result=invalid`);
+  await show("import-files", `/dashboard/imports/${imported.id}/files`);
 
   await look("audit-log-filtered", async () => {
     await visitor.go(LISTS["audit-log"]);

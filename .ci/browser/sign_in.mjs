@@ -110,7 +110,7 @@ export async function visit({ service, open, step }, options) {
     assert.equal(await visitor.fillSignIn(owner), 307);
     assert.equal(new URL(page.url()).pathname, candidate);
     assert.ok(await page.getByText("Note added.").isVisible());
-    assert.equal(await page.getByText("She said:").count(), 1);
+    assert.equal(await page.locator(".note").getByText("She said:").count(), 1);
   });
 }
 

@@ -6,10 +6,12 @@ Most valid requests get existing ids, so that they are not all rejected.
 """
 
 import hmac
+import io
 import json
 import os
 import re
 import time
+import zipfile
 from base64 import urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -149,6 +151,7 @@ def lacks_screen(case):
 STATES = [
     Excuse(404, "Not found", "which ids exist", has_unknown_id),
     Excuse(410, "The candidate was erased", "which candidates were erased"),
+    Excuse(410, "The files were deleted", "which files are kept"),
     Excuse(410, "The cursor has expired; .*", "which events the feed has"),
     Excuse(422, "An organization has at most 20 webhook endpoints", "the number of endpoints"),
     Excuse(422, "A third pair is too early: .*", "when the keys were rotated"),
@@ -164,6 +167,11 @@ STATES = [
     Excuse(422, "Only a checked import can be run, but this one is [a-z]+", "the import's status"),
     Excuse(422, "Only an import that was run can be undone, but this one is [a-z]+", "the import's status"),
     Excuse(422, "The import is [a-z]+ already", "the import's status"),
+    Excuse(422, "3 exports are being written. Wait until one is done", "the number of exports"),
+    Excuse(422, "The plan (free|pro) has [0-9]+ exports? a day", "the number of exports"),
+    Excuse(422, "Files can be sent until an import is run, but this one is [a-z]+", "the import's status"),
+    Excuse(422, "Files can be assigned while a checked import has them, but this one is [a-z]+", "the import's status"),
+    Excuse(422, "The ZIP file has not been uploaded", "whether a ZIP file is awaited"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
     Excuse(422, "role_id must be the id of a role that the candidate has applied for", "the candidate's applications"),
@@ -269,6 +277,7 @@ RULES = [
         "generators do not support values of several types",
     ),
     Excuse(422, "rows can be given only with the format ndjson", "generators do not support fields that depend on each other"),
+    Excuse(422, "kinds must have at least one item", "an empty list means none elsewhere"),
     Excuse(422, "rows must have at least one item", "an empty list of optional objects means none elsewhere"),
     Excuse(422, "answers can't be given without role_id", "generators do not support fields that depend on each other"),
     Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
@@ -330,6 +339,7 @@ RULES = [
         for sentence, fits in [
             ("candidate_id can't be combined with (role_id|stage|status|result)", has_candidate_and_other_filter),
             ("external_id can't be combined with (status|include)", lambda case: "external_id" in (case.query or {})),
+            ("updated_after can't be combined with [a-z_]+", lambda case: "updated_after" in (case.query or {})),
             ("(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+", has_search_and_other_filter),
             ("stage can't be combined with status", has_both("stage", "status")),
             ("actor can't be combined with action", has_both("actor", "action")),
@@ -417,6 +427,7 @@ class Maker:
     def __init__(self):
         self.session, self.member, self.number, self.code = requests.Session(), Member(), 0, {}
         self.applied_role, self.submitted, self.checked, self.imported = None, None, None, None
+        self.matched = None
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
     def send(self, method, path, **body):
@@ -485,7 +496,7 @@ class Maker:
     def new_import(self):
         """An import that is checked. Others make room for it."""
         for one in self.send("GET", "imports")["data"]:
-            if one["status"] in ("waiting", "checking", "checked") and one["id"] != self.checked:
+            if one["status"] in ("waiting", "checking", "checked") and one["id"] not in (self.checked, self.matched):
                 self.send("POST", f"imports/{one['id']}/cancel")
         row = {"name": "Ada", "email": f"made.{self.next()}@example.com"}
         id = self.send("POST", "imports", format="ndjson", rows=[row])["id"]
@@ -497,6 +508,20 @@ class Maker:
         if self.checked is None:
             self.checked = self.new_import()
         return self.checked
+
+    def matched_import(self):
+        """A checked import whose first file has no row, the same each time."""
+        if self.matched is None:
+            id, archive = self.new_import(), io.BytesIO()
+            with zipfile.ZipFile(archive, "w") as written:
+                written.writestr("nobody.txt", "Hello")
+            ticket = self.send("POST", f"imports/{id}/files")["upload"]
+            sent = {"file": archive.getvalue()}
+            requests.post(ticket["url"], data=ticket["fields"], files=sent, timeout=300).raise_for_status()
+            self.send("POST", f"imports/{id}/complete")
+            self.wait_for_import(id, "checked")
+            self.matched = id
+        return self.matched
 
     def done_import(self):
         """An import that was run, the same each time: undoing it again changes nothing."""
@@ -623,6 +648,8 @@ CREATORS = {
         for operation in ("show_file", "complete_file", "delete_file")
     },
     "run_import": {"id": make.checked_import},
+    "create_import_files": {"id": make.new_import},
+    "assign_import_file": {"id": make.matched_import, "number": lambda: 1, "row": lambda: 1},
     "undo_import": {"id": make.done_import},
     "list_voice_screens": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_voice_screen": {"id": make.screen},
@@ -661,6 +688,15 @@ def keep_one_search(query, is_search):
     dropped = ["role_id", "stage", *searches[1:]] if is_search and searches else searches
     for name in dropped:
         query.pop(name, None)
+
+
+def keep_changes(query, asks_for_changes):
+    """Drops what can't be combined with the question for changes, or the question."""
+    if asks_for_changes and "updated_after" in query:
+        for name in query.keys() - {"updated_after", "limit", "cursor"}:
+            query.pop(name)
+    else:
+        query.pop("updated_after", None)
 
 
 def drop_statements(role):
@@ -747,6 +783,8 @@ def before_call(context, case, kwargs):
         for reason in body.get("data") or []:
             if isinstance(reason, dict):
                 reason.pop("id", None)
+    if "updated_after" in (case.query or {}):
+        keep_changes(case.query, valid[operation] % 4 == 1)
     if operation in ("list_applications", "list_voice_screens"):
         drop_filters(case.query, valid[operation] % 2 == 0)
     if operation == "list_audit_log":

@@ -1,5 +1,6 @@
 """Reads candidates and events with data tools, set up as their documentation shows: dlt, a Singer tap and Airbyte's
-declarative connector. Each must read everything once, end, and afterwards go on with exactly what is new.
+declarative connector. Each must read everything once, end, and afterwards go on with exactly what is new. Then the program of
+the guide keeps a copy while others write, is killed at odd moments, and must end with what the API shows.
 
 Usage: data_tools.py ROLECALL
 """
@@ -8,18 +9,25 @@ import contextlib
 import io
 import json
 import os
+import random
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from multiprocessing import get_context
+from pathlib import Path
 
 # Nothing is sent to the makers of the tools.
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "DO_NOT_TRACK": "true"}
 # The changes before the first reading: more than two pages.
 NEW = 250
+GUIDE = Path(__file__).parents[2] / "functions" / "README.md"
+# The changes that are made while the program of the guide runs.
+CHANGES = 150
 
 
 def dlt_tool(base, key, rounds):
@@ -195,13 +203,137 @@ class Service:
             if not page["has_more"]:
                 return events, position
 
-    def ids(self, path):
-        ids, query = [], "?limit=100"
+    def rows(self, path):
+        rows, query = [], "?limit=100"
         while query:
             page = self.send("GET", path + query)
-            ids += [row["id"] for row in page["data"]]
+            rows += page["data"]
             query = page["next_cursor"] and f"?limit=100&cursor={page['next_cursor']}"
-        return ids
+        return rows
+
+    def ids(self, path):
+        return [row["id"] for row in self.rows(path)]
+
+
+def printed_program():
+    """The program that the guide prints under this heading."""
+    section = GUIDE.read_text().split("### A copy that stays current\n")[1]
+    return section.split("```python\n")[1].split("```")[0]
+
+
+class Changes:
+    """Makes changes of all kinds, in an order that a seed decides."""
+
+    def __init__(self, service):
+        self.service, self.random = service, random.Random(7)
+        self.people, self.roles, self.number = [], [], 0
+
+    def make(self):
+        """Makes a change, which may be one that is refused."""
+        self.number += 1
+        kinds = [self.person, self.person, self.role, self.move, self.move, self.note, self.edit, self.erase, self.rows]
+        with contextlib.suppress(urllib.error.HTTPError):
+            self.random.choice(kinds if self.people and self.roles else [self.role, self.person])()
+
+    def role(self):
+        if len(self.roles) < 5:
+            self.roles.append(self.service.send("POST", "/roles", {"title": f"Role {self.number}"})["id"])
+            self.service.send("POST", f"/roles/{self.roles[-1]}/publish")
+        elif self.random.random() < 0.5:
+            self.service.send("PATCH", f"/roles/{self.random.choice(self.roles)}", {"title": f"Renamed {self.number}"})
+        else:
+            role = self.random.choice(self.roles)
+            self.service.send("DELETE", f"/roles/{role}")
+            self.service.send("POST", f"/roles/{role}/reopen")
+            self.service.send("POST", f"/roles/{role}/publish")
+
+    def person(self):
+        body = {"name": f"Person {self.number}", "email": f"person{self.number}@copy.example"}
+        body |= {"role_id": self.random.choice(self.roles)} if self.roles else {}
+        self.people.append(self.service.send("POST", "/candidates", body)["id"])
+
+    def any_person(self):
+        return f"/candidates/{self.random.choice(self.people)}"
+
+    def move(self):
+        step, body = self.random.choice(
+            [("advance", {"stage": "interview"}), ("advance", {"stage": "offer"}), ("reject", {"reason": "No"}), ("hire", {})]
+        )
+        self.service.send("POST", f"{self.any_person()}/{step}", body)
+
+    def note(self):
+        self.service.send("POST", f"{self.any_person()}/notes", {"text": f"Note {self.number}"})
+
+    def edit(self):
+        self.service.send("PATCH", self.any_person(), {"name": f"Renamed {self.number}", "tags": ["copied"]})
+
+    def erase(self):
+        person = self.people.pop(self.random.randrange(len(self.people)))
+        self.service.send("POST", f"/candidates/{person}/erase", {"reason": "request"})
+
+    def rows(self):
+        rows = [{"name": f"Row {self.number}", "applications": [{"role": {"title": f"Imported {self.number}"}}]}]
+        imported = self.service.send("POST", "/imports", {"format": "ndjson", "rows": rows})["id"]
+        while self.service.send("GET", f"/imports/{imported}")["status"] == "checking":
+            time.sleep(0.2)
+        self.service.send("POST", f"/imports/{imported}/run")
+
+
+def shown(service):
+    """What the API shows, as the program keeps it."""
+    rows = {}
+    for kind in ("candidates", "applications", "roles", "job_postings", "voice_screens"):
+        for id in service.ids(f"/{kind}"):
+            rows[kind, id] = service.send("GET", f"/{kind}/{id}")
+    for kind, candidate in list(rows):
+        if kind == "candidates":
+            for part in ("notes", "touchpoints"):
+                for row in service.rows(f"/candidates/{candidate}/{part}"):
+                    rows[part, row["id"]] = row | {"candidate_id": candidate}
+    for kind, id in rows:
+        if kind == "applications":
+            for name in ("name", "email", "role_title"):
+                rows[kind, id].pop(name, None)
+    return rows
+
+
+def check_program(service):
+    """Lets the program keep a copy while others write, and kills it again and again."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "copy.py").write_text(printed_program())
+        start = lambda: subprocess.Popen(
+            [sys.executable, "copy.py"], cwd=folder, env=os.environ | {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
+        )
+        changes, process = Changes(service), start()
+        try:
+            for number in range(CHANGES):
+                changes.make()
+                if number % 30 == 10:
+                    process.kill()
+                    process.wait()
+                    process = start()
+            copy = sqlite3.connect(Path(folder, "copy.db"), timeout=60)
+            until = time.monotonic() + 120
+            # Tasks that changes have begun go on for a while.
+            while (different := differences(service, copy)) and time.monotonic() < until:
+                time.sleep(2)
+            if different:
+                raise SystemExit(f"The program of the guide has other rows than the API: {different[:5]}")
+            print(f"the guide's program: {copy.execute('select count(*) from copy').fetchone()[0]} rows are what the API shows")
+        finally:
+            process.kill()
+            process.wait()
+
+
+def differences(service, copy):
+    """The rows that differ, with what the API shows and what the program has."""
+    expected = shown(service)
+    kept = {(kind, id): json.loads(row) for kind, id, row in copy.execute("select kind, id, row from copy")}
+    pairs = {key: (expected.get(key), kept.get(key)) for key in expected.keys() | kept.keys()}
+    for key, (of_api, of_copy) in pairs.items():
+        if of_api and of_copy and key[0] == "candidates":
+            pairs[key] = ({name: of_api[name] for name in of_copy}, of_copy)
+    return [(key, *pair) for key, pair in pairs.items() if pair[0] != pair[1]]
 
 
 def run(tool, base, key, orders, results):
@@ -222,7 +354,9 @@ def main(rolecall):
         [rolecall, "--memory", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
-            check(Service(process.stdout))
+            service = Service(process.stdout)
+            check(service)
+            check_program(service)
         finally:
             process.terminate()
 

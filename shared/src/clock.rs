@@ -180,6 +180,11 @@ impl Clock {
         (self.now)()
     }
 
+    /// Whether the clock runs by itself.
+    pub const fn runs(&self) -> bool {
+        self.runs
+    }
+
     /// Waits until this time, if the clock runs by itself. Returns the time, or the current one if that is later.
     pub async fn wait_until(&self, time: Timestamp) -> Timestamp {
         let wait = Duration::try_from(time.duration_since(self.now())).unwrap_or_default();
@@ -188,6 +193,12 @@ impl Clock {
         }
         self.now().max(time)
     }
+}
+
+/// The time of a change at `now` of what was last changed at `last`: later than that, if a clock is slow. Several steps of one
+/// change have the same time.
+pub fn time_of_change(now: Timestamp, last: Timestamp) -> Timestamp {
+    if now < last { later(last, SignedDuration::from_millis(1)) } else { now }
 }
 
 /// `time` plus `duration`, capped at the last representable timestamp.

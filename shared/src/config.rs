@@ -2,6 +2,7 @@
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
+use jiff::SignedDuration;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::mac_keys::MacKeys;
@@ -29,6 +30,9 @@ pub struct Config {
     /// The keys that authenticate credentials (`CREDENTIAL_KEYS`: keys separated by commas, the newest first). Functions
     /// that check no credentials have none.
     pub credential_keys: MacKeys,
+    /// How old a change is before lists of changes have it. No variable sets it: [`Config::SETTLING`], unless one process gives
+    /// all times and commits all changes.
+    pub settling: SignedDuration,
     /// The external services.
     pub services: Services,
 }
@@ -235,6 +239,12 @@ impl Default for Addresses {
 }
 
 impl Config {
+    /// The age at which every change that was made earlier is in the table, too: a function may run for ten seconds, and the
+    /// clocks of functions differ.
+    pub const SETTLING: SignedDuration = SignedDuration::from_secs(20);
+    /// The same where one process gives all times.
+    pub const ONE_PROCESS: SignedDuration = SignedDuration::ZERO;
+
     /// Reads only `BASE_URL`, the only variable that a function without a database needs.
     pub fn read_base_url(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
         optional_url(|name| lookup(name).filter(|value| !value.is_empty()), "BASE_URL")
@@ -257,6 +267,7 @@ impl Config {
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_keys: keys("SIGNING_KEYS")?,
             credential_keys: keys("CREDENTIAL_KEYS")?,
+            settling: Self::SETTLING,
             services: Services::read(&lookup, &variable, &url)?,
         })
     }

@@ -2,17 +2,22 @@
 
 /// What spreadsheets take for the beginning of a formula, also in full width.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-/// The byte order mark.
-const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// The byte order mark, with which a file begins.
+pub const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// A file with these rows. No cell is a formula.
 pub fn csv<const N: usize>(rows: &[[String; N]]) -> Vec<u8> {
     let mut file = MARK.to_vec();
     for row in rows {
-        let cells: Vec<_> = row.iter().map(|cell| quoted(&guarded(cell))).collect();
-        file.extend(cells.join(",").bytes().chain(*b"\r\n"));
+        write_row(&mut file, row.iter().map(String::as_str));
     }
     file
+}
+
+/// Adds a row to a file. No cell is a formula.
+pub fn write_row<'c>(file: &mut Vec<u8>, cells: impl Iterator<Item = &'c str>) {
+    let cells: Vec<_> = cells.map(|cell| quoted(&guarded(cell))).collect();
+    file.extend(cells.join(",").bytes().chain(*b"\r\n"));
 }
 
 /// A cell in quotes, if it has a character with a meaning in the file (RFC 4180, section 2).
@@ -24,10 +29,14 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// A cell with several values: separated by `; `, or as JSON if a value has that in it.
+/// A cell with several values: separated by `; `, or as JSON if that would be read as other values.
 pub fn list<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let values: Vec<_> = values.collect();
-    if values.iter().any(|value| value.contains("; ")) {
+    // A single value with commas would be several, and one in brackets a list.
+    let is_unclear = |value: &&str| {
+        value.contains(';') || (values.len() == 1 && value.contains(',')) || value.starts_with('[')
+    };
+    if values.iter().any(is_unclear) {
         return serde_json::json!(values).to_string();
     }
     values.join("; ")
@@ -76,9 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_json_only_if_a_value_has_the_separator() {
+    fn a_list_is_json_only_if_it_would_be_read_as_another_one() {
         assert_eq!(list([].into_iter()), "");
-        assert_eq!(list(["a", "b;c"].into_iter()), "a; b;c");
+        assert_eq!(list(["a", "b, c"].into_iter()), "a; b, c");
+        assert_eq!(list(["b, c"].into_iter()), r#"["b, c"]"#);
+        assert_eq!(list(["a", "b;c"].into_iter()), r#"["a","b;c"]"#);
+        assert_eq!(list(["[a]"].into_iter()), r#"["[a]"]"#);
         assert_eq!(list(["a; b", "c"].into_iter()), r#"["a; b","c"]"#);
     }
 }

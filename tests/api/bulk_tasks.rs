@@ -36,7 +36,7 @@ fn person(number: u64) -> u64 {
 }
 
 /// Writes a role with people who have applied for it.
-async fn write(api: &TestApi, people: u64) {
+pub(crate) async fn write(api: &TestApi, people: u64) {
     api.write_open_roles(ROLE..=ROLE).await;
     for number in 0..people {
         write_applicant(api, number).await;
@@ -73,7 +73,7 @@ const fn role_of(person: u64) -> u64 {
 }
 
 /// Requests an act on everybody in the list of those who have applied. Returns the path of its page.
-async fn press(browser: &Browser<'_>, to: &str, field: (&str, &str)) -> String {
+pub(crate) async fn press(browser: &Browser<'_>, to: &str, field: (&str, &str)) -> String {
     press_in(browser, "role_id%3D1%26stage%3Dapplied", to, field).await
 }
 

@@ -106,15 +106,21 @@ async fn addresses_in_notes_are_links_and_nothing_else_is() {
     let note = "See https://a.example/?x=\"1\"&y=<b>, <script>alert(1)</script>, javascript:alert(1)\nor Bo@b.example.";
     api.post(&format!("/api/v1/candidates/{id}/notes"), json!({ "text": note })).await.expect(201);
     let page = ada.get(&format!("/dashboard/candidates/{id}")).await.expect(200);
-    let shown =
-        page.text.split("<p class=\"lines\" dir=\"auto\">").nth(1).unwrap().split("</p>").next().unwrap();
-    let rel = "rel=\"noopener noreferrer nofollow\"";
+    let shown = page
+        .text
+        .split("<div class=\"text note\" dir=\"auto\">")
+        .nth(1)
+        .unwrap()
+        .split("</div>")
+        .next()
+        .unwrap();
+    let rel = "rel=\"nofollow noopener noreferrer\"";
     assert_eq!(
         shown,
         format!(
-            "See <a href=\"https://a.example/?x=\" {rel}>https://a.example/?x=</a>&#34;1&#34;&#38;y=&#60;b&#62;, \
-             &#60;script&#62;alert(1)&#60;/script&#62;, javascript:alert(1)\nor <a href=\"mailto:Bo@b.example\" \
-             {rel}>Bo@b.example</a>."
+            "<p>See <a href=\"https://a.example/?x=\" {rel}>https://a.example/?x=</a>\"1\"&amp;y=<strong>, \
+             &lt;script&gt;alert(1)&lt;/script&gt;, javascript:alert(1)<br>\nor <a href=\"mailto:Bo@b.example\" \
+             {rel}>Bo@b.example</a>.</strong></p>\n"
         )
     );
     // What a candidate wrote is only text.

@@ -170,7 +170,8 @@ async fn an_owner_imports_a_spreadsheet_page_by_page_and_undoes_it() {
     );
     let list = ada.get(PATH).await.expect(200);
     says(&list, "Old system");
-    assert_eq!(links(&list, &format!("{PATH}/")), [NEW, path.as_str()]);
+    // The band above says that the import is done.
+    assert_eq!(links(&list, &format!("{PATH}/")), [path.as_str(), NEW]);
 
     let asked = ada.get(&format!("{path}/undo")).await.expect(200);
     assert!(asked.text.contains("<dt>People added</dt><dd>2</dd>"));
@@ -366,4 +367,46 @@ async fn a_member_and_another_tenant_see_no_import() {
         browser.post(&format!("{path}/run"), &[]).await.expect(404);
         says(&browser.get(PATH).await.expect(200), "No imports yet");
     }
+}
+
+#[tokio::test]
+async fn an_owner_sends_the_files_of_people_and_gives_one_to_a_row() {
+    let api = TestApi::new().await;
+    let ada = signed_in(&api).await;
+    let csv = "Name,E-mail,Files\nPieter,pieter@files.example,tHart.pdf\nMaya,maya@files.example,\n";
+    let (path, page) = check(&api, &ada, &[], csv).await;
+    let files = format!("{path}/files");
+    says(&page, "Add a ZIP file");
+    says(&ada.get(&files).await.expect(200), "No such files.");
+    let waiting = ada.post(&files, &[]).await.expect(303);
+    let waiting = ada.follow(&waiting).await.expect(200);
+    says(&waiting, "The ZIP file is awaited.");
+    says(&waiting, "At most 1 GB and 5,000 files");
+    let early = ada.get(&format!("{path}/uploaded")).await.expect(303);
+    says(&ada.follow(&early).await.expect(200), "The file is not here yet.");
+    let content = std::fs::read(tests::project("shared/import_files/files/resumes-bsdtar.zip")).unwrap();
+    assert_eq!(upload(&ada, &path, &content).await.expect(303).header("location"), path);
+    let page = settle(&api, &ada, &path).await;
+    says(&page, "1 of 9 files belong to a row.");
+    assert_eq!(links(&page, &format!("{files}?")), [format!("{files}?matched=false")]);
+    says(&ada.get(&format!("{path}/rows")).await.expect(200), "1 file");
+
+    let rest = ada.get(&format!("{files}?matched=false")).await.expect(200);
+    says(&rest, "Without a row 8");
+    says(&rest, "Bewerbungen/oconnell.pdf");
+    let number = rest.text.split_once("oconnell.pdf</bdi>").unwrap().1.split_once("/files/").unwrap().1;
+    let number = number.split('/').next().unwrap();
+    let assign = format!("{files}/{number}/assign");
+    let refused = ada.post(&assign, &[("row", "3")]).await.expect(422);
+    says(&refused, "Row must be that of a valid row: the import has 2 rows.");
+    let given = ada.post(&assign, &[("row", "2"), ("kind", "other")]).await.expect(303);
+    says(&ada.follow(&given).await.expect(200), "The row gets the file.");
+    let with_row = ada.get(&format!("{files}?matched=true")).await.expect(200);
+    says(&with_row, "With a row 2");
+    says(&with_row, "Other");
+    ada.post(&format!("{path}/run"), &[]).await.expect(303);
+    let done = settle(&api, &ada, &path).await;
+    says(&done, "2 of 9 files belong to a row.");
+    assert!(!done.text.contains("Send another ZIP file"));
+    ada.get(&files).await.expect(410);
 }

@@ -15,7 +15,7 @@ const PATH: &str = "/dashboard/settings/integrations/api-keys";
 const APPS: &str = "/dashboard/settings/integrations/connected-apps";
 
 /// The scopes that only owners give to keys.
-const FOR_OWNERS: [&str; 3] = ["candidates:erase", "audit:read", "data:import"];
+const FOR_OWNERS: [&str; 4] = ["candidates:erase", "audit:read", "data:import", "data:export"];
 
 async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
@@ -119,6 +119,7 @@ async fn the_command_for_a_new_key_is_one_that_the_key_may_run() {
                     scope,
                     Scope::ChannelsWrite
                         | Scope::CandidatesErase
+                        | Scope::DataExport
                         | Scope::WebhooksRead
                         | Scope::WebhooksWrite
                 ),

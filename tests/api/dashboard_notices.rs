@@ -1,4 +1,4 @@
-//! Security notices: what has happened to a member's account is shown from the next sign-in until it is dismissed.
+//! Notices: what has happened to a member's account is shown from the next sign-in until it is dismissed.
 
 use rolecall_local::demo::DEMOS;
 use shared::model::{MemberRole, Mode, PasswordHash};
@@ -9,7 +9,7 @@ use tests::oauth::OAuthApp;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
 const PATH: &str = "/dashboard/settings/account/notices";
-const BAND: &str = "See your security notices";
+const BAND: &str = "See your notices";
 
 /// The sentences on the page, newest first.
 fn sentences(page: &Response) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Where members are in the dashboard, and what it tells them: the mode, the time zone, the menu, security notices, people who
+//! Where members are in the dashboard, and what it tells them: the mode, the time zone, the menu, notices, people who
 //! are erased, and names of sources.
 
 use serde_json::json;

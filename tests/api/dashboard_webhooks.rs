@@ -396,7 +396,7 @@ async fn owners_are_told_of_each_new_endpoint_and_each_new_url() {
     for others in [&bobs, &graces] {
         assert_eq!(sentences(others).await, [""; 0]);
     }
-    let band = "See your security notices";
+    let band = "See your notices";
     let ada = Browser::signed_in(&api, ACME).await;
     assert_eq!(sentences(&ada).await, expected);
     assert!(ada.get("/dashboard").await.expect(200).text.contains(band));

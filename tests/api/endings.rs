@@ -176,9 +176,10 @@ async fn tokens_that_a_suspended_organizations_application_gets_give_no_access()
     }
 }
 
-const TASKS: [TaskKind; 11] = [
+const TASKS: [TaskKind; 12] = [
     TaskKind::BulkAct,
     TaskKind::Import,
+    TaskKind::Export,
     TaskKind::Call,
     TaskKind::Role,
     TaskKind::Cancellation,
@@ -196,8 +197,10 @@ const fn works_during_suspension(kind: TaskKind) -> bool {
         // Nobody is called, acts on several candidates and imports stop, and nobody is erased before an owner can look at the
         // rule again.
         TaskKind::Call | TaskKind::Retention | TaskKind::BulkAct | TaskKind::Import => false,
-        // A person's right, a date, and the end of a key or a ticket do not depend on the organization.
+        // A person's right, a date, and the end of a key or a ticket do not depend on the organization. Nobody can open the files
+        // of an export meanwhile.
         TaskKind::Role
+        | TaskKind::Export
         | TaskKind::Cancellation
         | TaskKind::Suspension
         | TaskKind::Erasure
@@ -260,6 +263,8 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
     let files = format!("candidates/{}/files", due.candidate);
     client.post(&files, json!({ "name": "cv.pdf", "size": 5 })).await.expect(201);
     begin_note(&api, renamed, noted).await;
+    let export = client.post("exports", json!({ "format": "ndjson", "kinds": ["roles"] })).await.expect(201);
+    let export = export.number("/id");
     suspend(&api, true).await;
     let expected = [
         "bulk_act",
@@ -267,6 +272,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
         "cancellation",
         "closing",
         "erasure",
+        "export",
         "files",
         "import",
         "key_end",
@@ -275,7 +281,7 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
         "suspension",
     ];
     assert_eq!(stored_tasks(&api).await, expected, "tasks of every kind wait");
-    for time in ["2026-12-25T09:31:00.000Z", "2026-12-26T09:31:00.000Z"] {
+    for time in ["2026-12-25T09:31:00.000Z", "2026-12-25T09:31:01.000Z", "2026-12-26T09:31:00.000Z"] {
         api.clock.set(time);
         assert_eq!(api.run_tasks().await.failed, 0);
     }
@@ -292,6 +298,8 @@ async fn a_suspension_stops_calls_and_retention_and_no_other_task() {
                 let found = client.get("candidates?email=imported@example.com").await.expect(200);
                 found.body["data"] != json!([])
             }
+            // It had its turns, and was then ended by the erasure or the day after.
+            TaskKind::Export => client.get(&format!("exports/{export}")).await.text != "running",
             TaskKind::Call => status(due.screen).await != "cancelled",
             TaskKind::Role => {
                 let list = client.get(&format!("applications?role_id={renamed}")).await.expect(200);

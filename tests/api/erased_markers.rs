@@ -128,6 +128,8 @@ const TEXTS: &[(&str, Texts)] = &[
     ("import_part", IDS),
     ("imported_row", IDS),
     ("import_use", IDS),
+    ("export", Never("what members and programs chose")),
+    ("export_use", IDS),
     ("call_setting", OF_MEMBERS),
     ("connections", IDS),
     ("narrowed_site", HASHED),

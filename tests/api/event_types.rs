@@ -77,6 +77,10 @@ async fn requests_jobs_providers_and_operators_make_all_types_of_events() {
     run(&api, import).await;
     step(&api, import, "undo").await.expect(202);
     settle(&api, import).await;
+    api.post("/api/v1/exports", json!({ "format": "csv" })).await.expect(201);
+    for _ in 0..3 {
+        api.run_tasks().await;
+    }
     let new = json!({ "url": "https://hooks.example.com/" });
     let endpoint = api.post("/api/v1/webhook_endpoints", new).await.expect(201).number("/id");
     for status in ["disabled", "enabled"] {

@@ -17,7 +17,7 @@ use crate::careers_resumes::post;
 pub(crate) const IMPORTS: &str = "/api/v1/imports";
 pub(crate) const CANDIDATES: &str = "/api/v1/candidates";
 
-async fn begin(api: &TestApi, body: Value) -> u64 {
+pub(crate) async fn begin(api: &TestApi, body: Value) -> u64 {
     api.post(IMPORTS, body).await.expect(201).number("/id")
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn run(api: &TestApi, import: u64) -> Response {
 }
 
 /// The verdicts as `row result: messages`.
-async fn verdicts(api: &TestApi, import: u64, query: &str) -> Vec<String> {
+pub(crate) async fn verdicts(api: &TestApi, import: u64, query: &str) -> Vec<String> {
     let listed = api.get(&format!("{IMPORTS}/{import}/rows{query}")).await.expect(200);
     let verdict = |one: &Value| {
         let messages: Vec<_> =
@@ -74,7 +74,7 @@ async fn verdicts(api: &TestApi, import: u64, query: &str) -> Vec<String> {
 }
 
 /// The candidate with this address.
-async fn by_email(api: &TestApi, email: &str) -> Response {
+pub(crate) async fn by_email(api: &TestApi, email: &str) -> Response {
     let found = api.get(&format!("{CANDIDATES}?email={email}")).await.expect(200);
     let id = found.number("/data/0/id");
     api.get(&format!("{CANDIDATES}/{id}")).await.expect(200)

@@ -40,7 +40,7 @@ async fn a_note_has_a_text_and_an_actor() {
     let note = note(&api, jane, " Speaks *Rust*.\r\nAsk about\tGo. ").await.expect(201);
     let expected = json!({
         "id": note.number("/id"), "candidate_id": jane, "text": "Speaks *Rust*.\nAsk about\tGo.",
-        "actor": key_actor(ACME, Mode::Live), "created_at": NOW,
+        "actor": key_actor(ACME, Mode::Live), "created_at": NOW, "updated_at": null,
     });
     assert_eq!(note.body, expected);
     assert_eq!((note.header("location"), note.header("etag")), ("", ""));
@@ -114,7 +114,7 @@ async fn a_deleted_note_is_returned_and_gone() {
     assert_eq!(texts(&api, jane).await, ["two"]);
     api.delete(&path).await.expect(404);
     let get = api.get(&path).await.expect(405);
-    assert_eq!(get.header("allow"), "DELETE");
+    assert_eq!(get.header("allow"), "DELETE, PATCH");
 }
 
 #[tokio::test]

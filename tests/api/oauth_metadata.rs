@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
 use tests::{ACME, Response, TestApi, new_credential, tenant};
 
-const SCOPES: [&str; 14] = [
+const SCOPES: [&str; 15] = [
     "roles:read",
     "roles:write",
     "candidates:read",
@@ -27,6 +27,7 @@ const SCOPES: [&str; 14] = [
     "webhooks:read",
     "webhooks:write",
     "data:import",
+    "data:export",
 ];
 const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";

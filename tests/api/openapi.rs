@@ -44,6 +44,11 @@ impl Session {
         assert!(response.status < 300, "{key}: {}", response.text);
         let ids = ["/id", "/role/id", "/data/0/id"];
         let id = ids.iter().find_map(|pointer| response.body.pointer(pointer)?.as_u64()).unwrap_or_default();
+        let mut response = response;
+        // The port of the bucket is another one each time.
+        if let Some(url) = response.body.pointer_mut("/upload/url") {
+            *url = json!("https://files.rolecall.test/");
+        }
         self.successes.insert(key, (body, response));
         id
     }
@@ -131,6 +136,7 @@ impl Session {
         self.work().await;
         self.send("GET /api/v1/imports/{id}", import, Value::Null).await;
         self.send("GET /api/v1/imports/{id}/rows", import, Value::Null).await;
+        self.add_files(import).await;
         self.send("POST /api/v1/imports/{id}/run", import, Value::Null).await;
         self.work().await;
         self.send("GET /api/v1/imports", 0, Value::Null).await;
@@ -141,7 +147,36 @@ impl Session {
         self.send("POST /api/v1/imports/{id}/cancel", other, Value::Null).await;
     }
 
-    /// Lets the tasks of an import work.
+    /// Exports everything.
+    async fn export_everything(&mut self) {
+        let export = json!({ "format": "ndjson" });
+        let export = self.send("POST /api/v1/exports", 0, export).await;
+        self.work().await;
+        self.send("GET /api/v1/exports/{id}", export, Value::Null).await;
+        self.send("GET /api/v1/exports", 0, Value::Null).await;
+        let (_, shown) = self.successes.get_mut("GET /api/v1/exports/{id}").unwrap();
+        for file in shown.body["files"].as_array_mut().unwrap() {
+            let name = format!("{}.ndjson", file["kind"].as_str().unwrap());
+            let bucket = "https://rolecall-resumes.s3.eu-central-1.amazonaws.com";
+            file["url"] = json!(format!("{bucket}/exports/1/live/7-x/{name}"));
+        }
+    }
+
+    /// Sends the files of an import, and assigns one.
+    async fn add_files(&mut self, import: u64) {
+        let files = format!("/api/v1/imports/{import}/files");
+        self.send("POST /api/v1/imports/{id}/files", import, Value::Null).await;
+        let ticket = self.api.request(Method::POST, &files).send().await.expect(201);
+        let content = std::fs::read(project("shared/import_files/files/resumes-bsdtar.zip")).unwrap();
+        crate::importing::upload(&ticket, &content).await;
+        self.send("POST /api/v1/imports/{id}/complete", import, Value::Null).await;
+        self.work().await;
+        self.send("GET /api/v1/imports/{id}/files", import, Value::Null).await;
+        let assign = "POST /api/v1/imports/{id}/files/{number}/assign";
+        self.send_to(assign, &format!("{files}/1/assign"), json!({ "row": 1 })).await;
+    }
+
+    /// Lets the tasks of an import or an export work.
     async fn work(&self) {
         for _ in 0..3 {
             self.api.run_tasks().await;
@@ -205,9 +240,11 @@ impl Session {
         }
     }
 
-    /// Deletes a candidate's note. Then manages files of another one.
+    /// Edits and deletes a candidate's note. Then manages files of another one.
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
+        let patch = json!({ "text": "Can start in February." });
+        self.send_to("PATCH /api/v1/candidates/{id}/notes/{note_id}", &path, patch).await;
         self.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, Value::Null).await;
         self.manage_files().await;
     }
@@ -229,6 +266,7 @@ impl Session {
     async fn run() -> Self {
         let mut session = Box::pin(Self::hire()).await;
         session.import_people().await;
+        session.export_everything().await;
         session
     }
 

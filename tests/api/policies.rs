@@ -100,20 +100,25 @@ fn functions_are_denied_the_secrets_of_others() {
         POLICIES.iter().filter(|(_, policy)| reaches(policy)).map(|(name, _)| name.as_str()).collect()
     };
     let audit_log = ["1#live#AUDIT#2026-11-20#1".to_owned()];
+    // Notes of the API and of assistants tell the members whom they name, in their sessions.
     let of_members = [
+        "CandidatesFunction",
         "DashboardAccountFunction",
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
+        "McpFunction",
         "OauthFunction",
         "SignInFunction",
-        // It asks whether whoever began an act on several candidates still is a member.
+        // It asks whether whoever began an act on several candidates still is a member, and tells members.
         "TasksFunction",
     ];
     let of_people = [
         "ApplicationsFunction",
         "CandidatesFunction",
         "CareersFunction",
+        // A notice has the name of the candidate whom it is about.
+        "DashboardAccountFunction",
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",

@@ -266,6 +266,7 @@ async fn the_last_write_shows_the_person_and_tells_of_it() {
         text: Lines::parse("Knows the team.").unwrap().unwrap(),
         actor: Actor::system(),
         created_at: time(PAST[1]),
+        updated_at: None,
     };
     let mut transaction = import();
     transaction.insert_note(id(1), &note).unwrap();

@@ -35,6 +35,8 @@ const MOST: &[(&str, usize)] = &[
     ("POST /api/v1/candidates/{id}/files", 3),
     // The bucket has the rows before an import names them.
     ("POST /api/v1/imports", 3),
+    // What the plan has left, and then the position in the feed.
+    ("POST /api/v1/exports", 4),
     // What the change is about leads to something else that it depends on.
     ("POST /api/v1/voice_screens/{id}/cancel", 3),
     ("POST /api/v1/voice_screens/{id}/review", 3),

@@ -72,6 +72,7 @@ impl<'a> Scene<'a> {
             "POST /api/v1/candidates" => self.person(),
             "PATCH /api/v1/candidates/{id}" => json!({ "source": "agency" }),
             "POST /api/v1/candidates/{id}/notes" => json!({ "text": MARK }),
+            "PATCH /api/v1/candidates/{id}/notes/{note_id}" => json!({ "text": format!("{MARK} again") }),
             "POST /api/v1/candidates/{id}/files" => json!({ "name": MARK, "content": FILE }),
             "POST /api/v1/candidates/{id}/consents" => json!({
                 "purpose": "recording", "granted": false, "obtained_at": "2026-11-20T09:00:00Z", "wording": MARK,
@@ -191,7 +192,14 @@ async fn no_response_to_a_change_shows_a_person_without_the_scope_for_reading() 
             }
             response
         };
-        let change = scene.change(route).await;
+        let mut change = scene.change(route).await;
+        if route.starts_with("PATCH ") && route.ends_with("/{note_id}") {
+            // Only its author edits a note.
+            let notes = change.path.rsplit_once('/').unwrap().0.to_owned();
+            let made = api.request(Method::POST, &notes).bearer(writer.reveal());
+            let made = made.json(&json!({ "text": MARK })).send().await.expect(201);
+            change.path = format!("{notes}/{}", made.number("/id"));
+        }
         let first = send(&change, false, "writer").await;
         assert!(first.status < 300, "{route}: {}", first.text);
         assert_no_marks(&first);
@@ -252,7 +260,10 @@ async fn a_writer_sees_identifiers_states_and_times() {
     expected["applications"][0]["stage"] = "offer".into();
     assert_eq!(moved.body, expected);
     let note = post(&format!("{path}/notes"), json!({ "text": MARK })).await;
-    assert_eq!(note.body, json!({ "id": note.number("/id"), "candidate_id": id, "created_at": later }));
+    assert_eq!(
+        note.body,
+        json!({ "id": note.number("/id"), "candidate_id": id, "created_at": later, "updated_at": null })
+    );
     let consent = json!({ "purpose": "recording", "granted": true, "obtained_at": now, "wording": MARK });
     let consent = post(&format!("{path}/consents"), consent).await;
     let expected = json!({

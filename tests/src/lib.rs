@@ -214,6 +214,7 @@ impl TestApi {
             dynamodb_endpoint: None,
             signing_keys: demo::signing_keys().expect("keys"),
             credential_keys: demo::credential_keys().expect("keys"),
+            settling: Config::SETTLING,
             services: Services {
                 resumes: Some(LocalBucket::access(&url(&bucket))),
                 callback_url: services.callback_url.or(Some(loopback)),
@@ -493,6 +494,8 @@ pub struct Fixtures {
     pub delivery: u64,
     /// An import that is checked.
     pub import: u64,
+    /// An export that is being written.
+    pub export: u64,
 }
 
 impl Fixtures {
@@ -514,6 +517,8 @@ impl Fixtures {
         create_webhook_endpoint(api, webhook_endpoint, delivery).await;
         let import = 9_000_000_000_004;
         create_import(api, import).await;
+        let export = 9_000_000_000_005;
+        create_export(api, export).await;
         let submission = create_submission(api, candidate, application, role).await;
         let file = json!({ "name": "x", "kind": "other", "content": "SGVsbG8=" });
         let files = format!("/api/v1/candidates/{candidate}/files");
@@ -530,6 +535,7 @@ impl Fixtures {
             webhook_endpoint,
             delivery,
             import,
+            export,
         }
     }
 
@@ -539,6 +545,7 @@ impl Fixtures {
         let with_id = with_id.replace("{note_id}", &self.note.to_string());
         let with_id = with_id.replace("{file_id}", &self.file.to_string());
         let with_id = with_id.replace("{submission_id}", &self.submission.to_string());
+        let with_id = with_id.replace("{number}", "1");
         with_id.replace("{delivery_id}", &self.delivery.to_string())
     }
 
@@ -551,6 +558,7 @@ impl Fixtures {
             Some("voice_screens") => self.screen,
             Some("webhook_endpoints") => self.webhook_endpoint,
             Some("imports") => self.import,
+            Some("exports") => self.export,
             _ => self.role,
         }
     }
@@ -575,6 +583,15 @@ async fn create_import(api: &TestApi, import: u64) {
     if store.find_import(tenant, import).await.expect("a read").is_none() {
         let created = event_fixtures::create_import(store, tenant, import, ImportStatus::Checked, now);
         created.await.expect("an import");
+    }
+}
+
+/// Stores an export that is being written, unless it exists.
+async fn create_export(api: &TestApi, export: u64) {
+    let (store, tenant, now) = (api.store(), tenant(ACME, Mode::Live), api.environment.clock.now());
+    let export = Id::new(export).expect("an id");
+    if store.find_export(tenant, export).await.expect("a read").is_none() {
+        event_fixtures::create_export(store, tenant, export, now).await.expect("an export");
     }
 }
 

@@ -25,6 +25,7 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("GET /api/v1/candidates/{id}/notes", Scope::CandidatesRead, notes::list_notes)
             .reading(AuditAction::NotesListed),
         R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
+        R::new("PATCH /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::update_note),
         R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
         R::new("GET /api/v1/candidates/{id}/files", Scope::CandidatesRead, files::list_files)
             .reading(AuditAction::FilesListed),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply, return_to};
-use shared::model::{Member, Mode, SecurityEvent, Session, TimeZoneName};
+use shared::model::{Member, Mode, NoticeEvent, Session, TimeZoneName};
 use shared::services::membership;
 
 use crate::attempts::too_many_passwords;
@@ -123,7 +123,7 @@ pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply
             let changed = member.clone().with_password(password);
             let mut transaction = request.transaction();
             transaction.replace_member(&member, &changed)?;
-            transaction.insert_notice(member.id, &request.context.notice(SecurityEvent::PasswordChanged))?;
+            transaction.insert_notice(member.id, &request.context.notice(NoticeEvent::PasswordChanged))?;
             let reply = Notice::PasswordChanged.redirect_to(PATH);
             let method = request.session().method;
             request.page.sign_in(organization, &changed, method, transaction, reply).await
@@ -143,7 +143,7 @@ pub(crate) async fn remove_passkey(request: Arc<MemberRequest>) -> Result<Reply<
     }
     let mut transaction = request.transaction();
     transaction.replace_member(&member, &after)?;
-    let notice = request.context.notice(SecurityEvent::PasskeyRemoved { name });
+    let notice = request.context.notice(NoticeEvent::PasskeyRemoved { name });
     transaction.insert_notice(member.id, &notice)?;
     store.commit(transaction).await?;
     Ok(Notice::PasskeyRemoved.redirect_to(PATH))

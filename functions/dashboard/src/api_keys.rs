@@ -10,7 +10,7 @@ use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    AuditActorKind, AuditActorTerm, Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant,
+    AuditActorKind, AuditActorTerm, Member, MemberRole, Mode, Networks, NoticeEvent, Scope, Scopes, Tenant,
     Text, WebhookEndpoint,
 };
 use shared::services::webhooks::disable_endpoints_of;
@@ -290,7 +290,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         ..credential.api_key(name.as_str().to_owned(), now)
     };
     let mut transaction = Transaction::new(tenant);
-    let event = SecurityEvent::KeyCreated { name: key.name.clone() };
+    let event = NoticeEvent::KeyCreated { name: key.name.clone() };
     transaction.insert_notice(request.member().id, &request.context.notice(event))?;
     // Nobody makes a key while losing the role that it needs.
     transaction.require_member(request.member());
@@ -337,7 +337,7 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let ends_at = later(now, SignedDuration::from_hours(hours));
     let initial = FormValues::initial(&request);
     let mut transaction = Transaction::new(tenant);
-    let event = SecurityEvent::KeyCreated { name: key.name.clone() };
+    let event = NoticeEvent::KeyCreated { name: key.name.clone() };
     transaction.insert_notice(request.member().id, &context.notice(event))?;
     transaction.require_member(request.member());
     transaction.end_replaced_key(replaced.id, ends_at)?;

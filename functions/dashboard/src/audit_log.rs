@@ -261,7 +261,8 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
         | AuditTargetKind::Application
         | AuditTargetKind::VoiceScreen
         | AuditTargetKind::WebhookEndpoint
-        | AuditTargetKind::Import => number,
+        | AuditTargetKind::Import
+        | AuditTargetKind::Export => number,
         AuditTargetKind::Role => format!("role {number}"),
         AuditTargetKind::JobPosting => format!("job posting {number}"),
         AuditTargetKind::ConfirmationRule => "where assistants' calls are confirmed".to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shared::handlers::candidates::{CandidatePatch, NewCandidate};
 use shared::handlers::responses;
 use shared::handlers::responses::resume::ResumeLinks;
-use shared::handlers::{candidates, files, notes};
+use shared::handlers::{candidates, files, notes as note_handlers};
 use shared::http::{
     ApiRequest, Error, HandlerCall, Html, Input, MemberRequest, Parameters, Reply, entity_tag,
 };
@@ -20,6 +20,7 @@ use crate::candidate_list::{candidate_path, in_list};
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
+use crate::notes;
 use crate::sources::{source_name, source_word};
 use crate::tag_line::{line_of, tags_in};
 
@@ -268,10 +269,11 @@ async fn open_roles(request: &MemberRequest, none: &str) -> Result<FieldKind, Er
 /// Adds a note.
 pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let id = request.context.id()?;
-    match request.carry_out(request.call(request.fields()), notes::create_note).await {
+    match request.carry_out(request.call(request.fields()), note_handlers::create_note).await {
         Ok(_) => Ok(Notice::NoteAdded.redirect_to(&candidate_path(&request, id))),
         Err(error) => {
-            let fields = vec![Field::line("text", "Note").of(FieldKind::Lines(5)).required()];
+            let fields =
+                vec![Field::line("text", "Note").of(FieldKind::Lines(5)).hint(notes::HINT).required()];
             let action = format!("/dashboard/candidates/{id}/notes{}", in_list(&request));
             Form::new(Section::Candidates, "Add a note", fields, action, "Add note")
                 .below(candidate_path(&request, id), "Back to the candidate")
@@ -281,10 +283,33 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
     }
 }
 
+/// Saves what the author of a note has edited.
+pub(crate) async fn edit_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let page = candidate_path(&request, request.context.id()?);
+    match request.carry_out(request.call(request.fields()), note_handlers::update_note).await {
+        Ok(_) => Ok(Notice::NoteSaved.redirect_to(&page)),
+        Err(error) => note_form(&request).await?.show_again(&request, error),
+    }
+}
+
+/// The form that edits a note.
+async fn note_form(request: &MemberRequest) -> Result<Form, Error> {
+    let (candidate, context) = (request.context.id()?, &request.context);
+    let id = context.path_parameter("note_id").parse().map_err(|_| Error::NotFound)?;
+    let note = context.store().find_note(request.tenant(), candidate, id).await?.ok_or(Error::NotFound)?;
+    let field = Field::line("text", "Note").of(FieldKind::Lines(5)).hint(notes::HINT).required();
+    let action = format!("/dashboard/candidates/{candidate}/notes/{id}/edit{}", in_list(request));
+    let fields = vec![field.with(note.text.as_str())];
+    Ok(Form::new(Section::Candidates, "Edit a note", fields, action, "Save note")
+        .below(candidate_path(request, candidate), "Back to the candidate")
+        .lead("Notes are for your team.")
+        .of_version(notes::version(candidate, &note)?))
+}
+
 /// Deletes a note.
 pub(crate) async fn delete_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let page = candidate_path(&request, request.context.id()?);
-    match request.carry_out(request.call(request.fields()), notes::delete_note).await {
+    match request.carry_out(request.call(request.fields()), note_handlers::delete_note).await {
         Ok(_) => Ok(Notice::NoteDeleted.redirect_to(&page)),
         Err(Error::LegalHold) => Ok(Alert::NothingDeleted.redirect_to(&page)),
         Err(error) => Err(error),

@@ -11,8 +11,8 @@ use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
 use shared::model::{
     ApplicationStatus, BulkAct, Candidate, CandidateRecord, CountedCause, Email, EndedBy, FileStatus, Label,
-    LegalHold, MemberRole, Note, Phone, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus,
-    SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
+    LegalHold, MemberRole, Phone, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus, SavedView,
+    Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{CandidateList, Order, Paging, StageOrStatus, StoreError};
@@ -27,8 +27,8 @@ use crate::decision::Decision;
 use crate::files::{self, FileRow};
 use crate::history::{sentence, told_once};
 use crate::layout::{Layout, SCRIPT, Section};
-use crate::links::{self, Part};
 use crate::lists::{PAGE_SIZE, Pager, next};
+use crate::notes::{self, NoteRow};
 use crate::rejection_reasons;
 use crate::sources::{actor, source, source_name};
 use crate::submissions::{FormRow, OfferRow, Submissions};
@@ -285,13 +285,6 @@ enum Preview {
     Offered(String),
     /// Its URL.
     Shown(String),
-}
-
-struct NoteRow<'p> {
-    id: u64,
-    text: Vec<Part<'p>>,
-    at: Time,
-    author: String,
 }
 
 struct ApplicationRow<'p> {
@@ -727,7 +720,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         tags: profile.tags.iter().map(Text::as_str).collect(),
         external_id: profile.external_id.as_ref().map(Text::as_str),
         hold: record.legal_hold.as_ref(),
-        notes: notes.iter().map(|note| note_row(note, &zone)).collect(),
+        notes: notes::rows(&request, id, &notes, &zone).await?,
         name: profile.name.as_str(),
         email: profile.email.as_ref().map(Email::as_str),
         phone: profile.phone.as_ref().map(Phone::as_str),
@@ -802,15 +795,6 @@ async fn preview(
     let url = bucket.preview_url(file.key(), context.now()).await;
     let url = url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed"));
     Ok(url.ok().map(Preview::Shown))
-}
-
-fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
-    NoteRow {
-        id: note.id.get(),
-        text: links::parts(note.text.as_str()),
-        at: zone.minute(note.created_at),
-        author: actor(&note.actor),
-    }
 }
 
 /// Says who ended an application, where and for which reason in the list.

@@ -66,6 +66,7 @@ pub(crate) fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t s
         TouchpointKind::ApplicationDeleted { .. } => {
             "Deleted the application, because its import was undone".to_owned()
         }
+        TouchpointKind::NoteUpdated { .. } => "Edited a note".to_owned(),
         TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
         TouchpointKind::FileAdded { kind, role_id, .. } => {
             format!("Added a file{}: {}", of_role(role_id), files::words(*kind))

@@ -71,6 +71,7 @@ fn example(field: ImportField, row: &Value) -> Option<String> {
         | ImportField::Answers
         | ImportField::StageChanges => &application[field.as_str()],
         ImportField::RejectionReason => &application["rejection"]["reason"],
+        ImportField::RejectedBy => &application["rejection"]["by"],
         ImportField::RejectedAt => &application["rejection"]["at"],
         ImportField::ExternalId
         | ImportField::Name
@@ -137,7 +138,7 @@ mod tests {
             "applications": [{
                 "external_id": "x", "role": { "id": 7, "external_id": "r", "title": "Cook" }, "stage": "offer",
                 "applied_at": "2024-01-11T09:00:00Z", "status": "active",
-                "rejection": { "reason": "Too far", "at": "2024-01-12T09:00:00Z" },
+                "rejection": { "by": "team", "reason": "Too far", "at": "2024-01-12T09:00:00Z" },
                 "answers": [{ "label": "Notice", "value": "3 months" }], "stage_changes": [{ "stage": "offer" }],
             }],
         });

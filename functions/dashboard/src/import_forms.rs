@@ -20,6 +20,12 @@ use crate::tag_line::{line_of, tags_in};
 /// The list.
 pub(crate) const PATH: &str = "/dashboard/imports";
 
+/// The import that the path names.
+pub(crate) async fn find(request: &MemberRequest) -> Result<Import, Error> {
+    let found = request.context.store().find_import(request.tenant(), request.context.id()?).await?;
+    found.ok_or(Error::NotFound)
+}
+
 /// The path of an import's page.
 pub(crate) fn path_of(id: Id) -> String {
     format!("{PATH}/{id}")

@@ -78,6 +78,7 @@ pub(crate) const fn field(field: ImportField) -> &'static str {
         ImportField::Stage => "Application: stage",
         ImportField::Status => "Application: status",
         ImportField::RejectionReason => "Rejection: reason",
+        ImportField::RejectedBy => "Rejection: by the team or the candidate",
         ImportField::RejectedAt => "Rejection: day",
         ImportField::Answers => "Answers",
         ImportField::StageChanges => "Moves between stages",

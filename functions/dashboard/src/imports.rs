@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use askama::Template;
 use serde_json::Value;
-use shared::handlers::imports;
+use shared::handlers::{import_files as zip_files, imports};
 use shared::http::page::{Sources, version_of};
 use shared::http::{Error, HandlerCall, Html, MemberRequest, Reply};
-use shared::model::{DateFormat, Import, ImportField, ImportFormat, ImportStatus, RowResult, Text, grouped};
+use shared::model::{
+    DateFormat, Import, ImportField, ImportFormat, ImportStatus, ImportZip, RowResult, Text, grouped,
+};
 use shared::services::imports::{StoredRow, rows};
 
 use crate::dates::{self, Time};
 use crate::form_page::{Form, Refusal, fields_of};
 use crate::import_columns::{ColumnRow, columns};
-use crate::import_forms::{NEW, PATH, again, date_choices, mapped, path_of};
+use crate::import_files::{self, ZipUpload};
+use crate::import_forms::{NEW, PATH, again, date_choices, find, mapped, path_of};
 use crate::import_words;
 use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{PAGE_SIZE, Pager, Place, encoded, filter, id_position, is_id_position, next};
@@ -82,6 +85,8 @@ struct ImportPage<'p> {
     progress: String,
     /// The form for the file, if it is awaited.
     upload: Option<Upload>,
+    /// The form for the ZIP, if it is awaited.
+    zip_upload: Option<ZipUpload>,
     /// The numbers of rows, with the paths of their verdicts.
     figures: Vec<Figure>,
     /// What the whole file shows.
@@ -193,7 +198,21 @@ async fn after(
 ) -> Result<Reply<Html>, Error> {
     match result {
         Ok(()) => Ok(notice.redirect_to(&path_of(request.context.id()?))),
-        Err(error) => Ok(page(request, Some(Refusal::of(error)?.text())).await?.with_status(422)),
+        Err(error) => refuse(request, error).await,
+    }
+}
+
+/// Shows the import again with the sentence of a refusal.
+async fn refuse(request: &MemberRequest, error: Error) -> Result<Reply<Html>, Error> {
+    Ok(page(request, Some(Refusal::of(error)?.text())).await?.with_status(422))
+}
+
+/// Awaits a ZIP of files, and goes back to the import's page, which has the form for it.
+pub(crate) async fn add_files(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let path = path_of(request.context.id()?);
+    match request.carry_out(request.call(fields_of(&[])), zip_files::create_import_files).await {
+        Ok(_) => Ok(Reply::see_other(&path)),
+        Err(error) => refuse(&request, error).await,
     }
 }
 
@@ -229,14 +248,12 @@ fn undo_form(import: &Import, request: &MemberRequest) -> Form {
         .grave()
 }
 
-async fn find(request: &MemberRequest) -> Result<Import, Error> {
-    let found = request.context.store().find_import(request.tenant(), request.context.id()?).await?;
-    found.ok_or(Error::NotFound)
-}
-
 async fn page(request: &MemberRequest, alert: Option<String>) -> Result<Reply<Html>, Error> {
     let import = find(request).await?;
     let (upload, origins) = upload(request, &import).await;
+    let (zip_upload, zip_origins) =
+        if alert.is_none() { import_files::upload(request, &import).await } else { (None, None) };
+    let origins = origins.or(zip_origins);
     let (zone, path, now) = (dates::zone(request), path_of(import.id), request.context.now());
     let findings = import.findings.clone().unwrap_or_default();
     let mapping = findings.mapping.as_ref().or(import.mapping.as_ref());
@@ -264,14 +281,16 @@ async fn page(request: &MemberRequest, alert: Option<String>) -> Result<Reply<Ht
         fields: ImportField::ALL.map(|field| (field.as_str(), import_words::field(field))).into(),
         undo_until: (import.can_be_undone() && now < import.kept_until())
             .then(|| zone.minute(import.kept_until())),
-        run_until: import.task_due.filter(|_| is_checked).map(|due| zone.minute(due)),
+        run_until: is_checked.then(|| zone.minute(import.run_until())),
         script_version: version_of(&SCRIPT),
         layout: Layout::of(request, Section::Candidates),
         path,
         import: &import,
         upload,
+        zip_upload,
     };
-    let sources = Sources { form: origins.as_deref(), script: shown.upload.is_some(), ..Sources::default() };
+    let script = shown.upload.is_some() || shown.zip_upload.is_some();
+    let sources = Sources { form: origins.as_deref(), script, ..Sources::default() };
     Ok(Reply::page(&shown)?.using(&sources).showing(people))
 }
 
@@ -371,6 +390,8 @@ struct VerdictRow {
     result: &'static str,
     word: RowResult,
     messages: Vec<String>,
+    /// The number of files that it gets, or has got.
+    files: u64,
     candidate: Option<u64>,
 }
 
@@ -416,6 +437,7 @@ pub(crate) async fn verdicts(request: Arc<MemberRequest>) -> Result<Reply<Html>,
             result: import_words::result(word, is_run),
             word,
             messages: messages.iter().filter_map(Value::as_str).map(import_words::message).collect(),
+            files: verdict["files"].as_array().map_or(0, Vec::len) as u64,
             candidate: verdict["candidate_id"].as_u64(),
         })
     };

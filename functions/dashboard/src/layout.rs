@@ -4,12 +4,13 @@ use std::sync::LazyLock;
 
 use shared::http::MemberRequest;
 use shared::http::page::{FILE_SIZE_SCRIPT, style_version};
-use shared::model::{Candidate, MemberRole, Mode, Session};
+use shared::model::{Candidate, MemberRole, Mode};
 use shared::store::StoreError;
 
 use crate::candidate_list::in_list;
 use crate::closing::Closing;
 use crate::messages::{Alert, Notice};
+use crate::told::{self, Told};
 use crate::undo::Undo;
 
 /// The script of the pages with a board, a decision, a list of candidates, a text to copy or a file to choose.
@@ -37,8 +38,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) has_shortcuts: bool,
     /// Whether the page shows test data.
     pub(crate) is_test: bool,
-    /// The newest security notice, if the member has any to read.
-    pub(crate) security_notice: Option<String>,
+    /// The newest notice, if the member has any to read.
+    pub(crate) newest_notice: Option<Told>,
     /// Whether the member is an owner. Other members do not see the sections of owners.
     pub(crate) is_owner: bool,
     /// The page that is shown after a switch between live and test data: this one, if it is about no single thing.
@@ -70,7 +71,7 @@ impl<'p> Layout<'p> {
             time_zone: request.member().time_zone.as_str(),
             has_shortcuts: !request.member().shortcuts_are_off,
             is_test: request.organization().mode == Mode::Test,
-            security_notice: security_notice(request.session()),
+            newest_notice: told::newest(request),
             is_owner: request.member().role == MemberRole::Owner,
             page_in_both_modes: request.context.path_without_parameters().unwrap_or(section.path()),
             section,
@@ -109,15 +110,6 @@ impl<'p> Layout<'p> {
     pub(crate) fn in_list_and(&self) -> String {
         if self.in_list.is_empty() { "?".to_owned() } else { format!("{}&", self.in_list) }
     }
-}
-
-/// What a member who has notices to read is told of the newest one.
-fn security_notice(session: &Session) -> Option<String> {
-    let sentence = || match &session.newest_notice {
-        Some(event) => event.sentence(),
-        None => "Something has happened since you last looked.".to_owned(),
-    };
-    session.has_notices.then(sentence)
 }
 
 /// A section of the dashboard in the menu.

@@ -38,6 +38,7 @@ mod history;
 mod holdings;
 mod import_columns;
 mod import_example;
+mod import_files;
 mod import_forms;
 mod import_words;
 mod imports;
@@ -47,6 +48,7 @@ mod lists;
 mod members;
 mod messages;
 mod moves;
+mod notes;
 mod notices;
 mod organization;
 mod overview;
@@ -68,6 +70,7 @@ mod sources;
 mod submissions;
 mod suspects;
 mod tag_line;
+mod told;
 mod undo;
 mod webhook_endpoint;
 mod webhooks;
@@ -145,6 +148,11 @@ pub fn candidates() -> Vec<Route> {
         Route::member("POST /dashboard/candidates/{id}/applications", Member, candidate_forms::apply),
         Route::member("POST /dashboard/candidates/{id}/notes", Member, candidate_forms::add_note),
         Route::member(
+            "POST /dashboard/candidates/{id}/notes/{note_id}/edit",
+            Member,
+            candidate_forms::edit_note,
+        ),
+        Route::member(
             "POST /dashboard/candidates/{id}/notes/{note_id}/delete",
             Member,
             candidate_forms::delete_note,
@@ -179,7 +187,7 @@ pub fn candidates() -> Vec<Route> {
 }
 
 /// What owners import, for [`candidates`]. An undo erases people, so it asks for the password, like an erasure.
-fn imports() -> [Route; 11] {
+fn imports() -> [Route; 14] {
     let undo = MemberAccess::fresh(Owner, "/dashboard/imports/{id}/undo");
     [
         Route::member("GET /dashboard/imports", Owner, imports::list),
@@ -189,6 +197,9 @@ fn imports() -> [Route; 11] {
         Route::member("GET /dashboard/imports/{id}", Owner, imports::show).reading(CandidatesListed),
         Route::member("GET /dashboard/imports/{id}/uploaded", Owner, imports::complete),
         Route::member("GET /dashboard/imports/{id}/rows", Owner, imports::verdicts),
+        Route::member("GET /dashboard/imports/{id}/files", Owner, import_files::list),
+        Route::member("POST /dashboard/imports/{id}/files", Owner, imports::add_files),
+        Route::member("POST /dashboard/imports/{id}/files/{number}/assign", Owner, import_files::assign),
         Route::member("POST /dashboard/imports/{id}/run", Owner, imports::run),
         Route::member("POST /dashboard/imports/{id}/cancel", Owner, imports::cancel),
         Route::member("GET /dashboard/imports/{id}/undo", undo, imports::ask_to_undo),
@@ -440,7 +451,8 @@ pub fn account() -> Vec<Route> {
             MemberAccess::fresh(Member, account::PATH),
             account::remove_passkey,
         ),
-        Route::member("GET /dashboard/settings/account/notices", Member, notices::list),
+        Route::member("GET /dashboard/settings/account/notices", Member, notices::list)
+            .reading(CandidatesListed),
         Route::member("POST /dashboard/settings/account/notices", Member, notices::dismiss),
     ]
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent};
+use shared::model::{Email, Member, MemberRole, Mode, Name, NoticeEvent};
 use shared::services::membership::{self, Decision};
 use shared::store::CommitError;
 
@@ -162,7 +162,7 @@ pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>
         transaction.require_member(request.member());
     }
     if !member.is_invited() {
-        let event = SecurityEvent::ResetLinkCreated { by: Some(request.member().name.clone()) };
+        let event = NoticeEvent::ResetLinkCreated { by: Some(request.member().name.clone()) };
         transaction.insert_notice(member.id, &request.context.notice(event))?;
     }
     request.context.store().commit(transaction).await?;
@@ -180,7 +180,7 @@ pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Htm
     let mut transaction = request.transaction();
     transaction.replace_member(&member, &member.clone().in_role(role))?;
     transaction.require_member(&owner);
-    let event = SecurityEvent::RoleChanged { role, by: owner.name.clone() };
+    let event = NoticeEvent::RoleChanged { role, by: owner.name.clone() };
     transaction.insert_notice(member.id, &request.context.notice(event))?;
     let (organization, context) = (request.tenant().organization, &request.context);
     match role {
@@ -217,7 +217,7 @@ pub(crate) async fn reset_second_factor(request: Arc<MemberRequest>) -> Result<R
         let mut transaction = request.transaction();
         transaction.replace_member(&member, &member.clone().without_second_factor())?;
         transaction.require_member(&owner);
-        let event = SecurityEvent::SecondFactorReset { by: Some(owner.name.clone()) };
+        let event = NoticeEvent::SecondFactorReset { by: Some(owner.name.clone()) };
         transaction.insert_notice(member.id, &request.context.notice(event))?;
         request.context.store().commit(transaction).await?;
     }

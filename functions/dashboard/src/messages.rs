@@ -113,7 +113,7 @@ messages! {
         SessionEnded = "session-ended": "Session ended.",
         /// The member's other sessions were ended.
         OtherSessionsEnded = "other-sessions-ended": "You are signed out everywhere else.",
-        /// Security notices were dismissed.
+        /// Notices were dismissed.
         NoticesDismissed = "notices-dismissed": "Notices dismissed.",
         /// The member's own second factor was turned off.
         SecondFactorRemoved = "second-factor-removed": "Second factor turned off.",
@@ -170,6 +170,8 @@ messages! {
         Applied = "applied": "Application added.",
         /// A note was added.
         NoteAdded = "note-added": "Note added.",
+        /// A note was edited.
+        NoteSaved = "note-saved": "Note saved.",
         /// A file was added.
         FileAdded = "file-added": "File added.",
         /// A file was deleted.
@@ -218,6 +220,8 @@ messages! {
         ScreenReviewed = "screen-reviewed": "Decision saved.",
         /// An import runs.
         ImportRunning = "import-running": "The import runs. You can leave this page: it goes on by itself.",
+        /// A file of an import was given to a row.
+        ImportFileAssigned = "import-file-assigned": "The row gets the file.",
         /// An import was cancelled.
         ImportCancelled = "import-cancelled": "Import cancelled.",
         /// An import is being undone.

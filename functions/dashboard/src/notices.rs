@@ -1,16 +1,19 @@
-//! Settings > Account > Security notices: what has happened to the member's account, and what owners should know of.
+//! Settings > Account > Notices: what has happened to the member's account, what owners should know of, who mentioned the member,
+//! and which imports ended.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
-use shared::model::{MemberRole, SecurityNotice, Session};
+use shared::model::{self, MemberRole, NoticeEvent, Session};
 
 use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
+use crate::told::{Told, told};
 
 const PATH: &str = "/dashboard/settings/account/notices";
 /// The maximum number of notices of each kind that are dismissed at once, so that a transaction has room for them.
@@ -28,7 +31,7 @@ struct NoticesPage<'p> {
 
 struct NoticeRow {
     at: Time,
-    sentence: String,
+    told: Told,
 }
 
 /// Shows the notices that the member has not dismissed.
@@ -37,14 +40,53 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     notices.extend(for_owners);
     notices.sort_by_key(|notice| Reverse(notice.id));
     let zone = dates::zone(&request);
-    Reply::page(&NoticesPage {
-        layout: Layout::of(&request, Section::Account),
+    let names = names(&request, &notices).await?;
+    let row = |notice: &model::Notice| {
+        let about = candidate_of(notice, &request);
+        let told = match about.map(|candidate| names.get(&candidate)) {
+            Some(Some(name)) => told(&notice.event, &request, name),
+            Some(None) => Told {
+                link: None,
+                after: "a candidate who was erased.".to_owned(),
+                ..told(&notice.event, &request, "")
+            },
+            None => told(&notice.event, &request, ""),
+        };
+        NoticeRow { at: zone.minute(notice.at), told }
+    };
+    let mut layout = Layout::of(&request, Section::Account);
+    if notices.is_empty() && request.session().has_notices {
+        // The member has dismissed them in another browser.
+        let session = Session { has_notices: false, newest_notice: None, ..request.session().clone() };
+        request.replace_session(&session).await?;
+        layout.newest_notice = None;
+    }
+    let page = Reply::page(&NoticesPage {
+        layout,
         newest: notices.first().map(|notice| notice.id.get()),
-        notices: notices
-            .iter()
-            .map(|notice| NoticeRow { at: zone.minute(notice.at), sentence: notice.event.sentence() })
-            .collect(),
-    })
+        notices: notices.iter().map(row).collect(),
+    });
+    Ok(page?.showing(names.len()))
+}
+
+/// The candidate whom a notice is about, in the mode that the dashboard shows.
+fn candidate_of(notice: &model::Notice, request: &MemberRequest) -> Option<Id> {
+    match &notice.event {
+        NoticeEvent::Mentioned { candidate, mode, .. } if *mode == request.tenant().mode => Some(*candidate),
+        _ => None,
+    }
+}
+
+/// The names of the candidates whom notices are about. Those who were erased have none.
+async fn names(request: &MemberRequest, notices: &[model::Notice]) -> Result<HashMap<Id, String>, Error> {
+    let mut ids: Vec<Id> = notices.iter().filter_map(|notice| candidate_of(notice, request)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let found = request.context.store().find_candidates(request.tenant(), &ids).await?;
+    Ok(found.into_iter().map(|found| (found.id, found.profile.name.as_str().to_owned())).collect())
 }
 
 /// Dismisses the notices that the page has shown.
@@ -54,7 +96,7 @@ pub(crate) async fn dismiss(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
     })?;
     let (notices, for_owners) = find(&request).await?;
     let (member, mut transaction) = (request.member().id, request.transaction());
-    let is_newer = |notice: &SecurityNotice| notice.id > newest;
+    let is_newer = |notice: &model::Notice| notice.id > newest;
     let has_notices = notices.iter().chain(&for_owners).any(is_newer)
         || [&notices, &for_owners].into_iter().any(|listed| listed.len() > MOST);
     let left = notices.iter().chain(&for_owners).filter(|notice| is_newer(notice));
@@ -72,7 +114,7 @@ pub(crate) async fn dismiss(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
 }
 
 /// The member's own notices, and those for all owners if the member is one.
-async fn find(request: &MemberRequest) -> Result<(Vec<SecurityNotice>, Vec<SecurityNotice>), Error> {
+async fn find(request: &MemberRequest) -> Result<(Vec<model::Notice>, Vec<model::Notice>), Error> {
     let (organization, member) = (request.tenant().organization, request.member());
     let store = request.context.store();
     let own = store.list_notices(organization, member.id).await?;

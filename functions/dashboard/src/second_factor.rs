@@ -10,7 +10,7 @@ use shared::http::page::{Problem, Sources, problem_of, style_version, version_of
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
-    AcceptedCode, Member, Mode, SecondFactor, SecurityEvent, SignInMethod, Tenant, TotpSecret,
+    AcceptedCode, Member, Mode, NoticeEvent, SecondFactor, SignInMethod, Tenant, TotpSecret,
 };
 use shared::services::second_factor;
 use shared::services::sign_in_limits::{self, WINDOW};
@@ -184,7 +184,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.replace_member(&member, &after)?;
     if let AcceptedCode::Recovery(factor) = &accepted {
-        let event = SecurityEvent::RecoveryCodeUsed { left: factor.recovery_codes.len() };
+        let event = NoticeEvent::RecoveryCodeUsed { left: factor.recovery_codes.len() };
         transaction.insert_notice(member.id, &context.notice(event))?;
     }
     request.report_new_browser(organization, &member, &mut transaction)?;
@@ -248,7 +248,7 @@ pub(crate) async fn set_up(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let secret = second_factor::encrypt(sealing_keys(context)?, organization, member.id, &secret, random)
         .map_err(unusable)?;
     let (factor, codes) = SecondFactor::set_up(secret, step, random, context.now());
-    replace(&request, &member, Some(factor), SecurityEvent::SecondFactorAdded).await?;
+    replace(&request, &member, Some(factor), NoticeEvent::SecondFactorAdded).await?;
     page(&request, State::NewCodes(codes), Vec::new())
 }
 
@@ -257,7 +257,7 @@ pub(crate) async fn renew_codes(request: Arc<MemberRequest>) -> Result<Reply<Htm
     let member = current(&request).await?;
     let Some(factor) = member.second_factor.clone() else { return Ok(Reply::see_other(PATH)) };
     let (factor, codes) = factor.with_recovery_codes(request.context.random());
-    replace(&request, &member, Some(factor), SecurityEvent::RecoveryCodesRenewed).await?;
+    replace(&request, &member, Some(factor), NoticeEvent::RecoveryCodesRenewed).await?;
     page(&request, State::NewCodes(codes), Vec::new())
 }
 
@@ -268,7 +268,7 @@ pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     }
     let member = current(&request).await?;
     if member.second_factor.is_some() {
-        replace(&request, &member, None, SecurityEvent::SecondFactorRemoved).await?;
+        replace(&request, &member, None, NoticeEvent::SecondFactorRemoved).await?;
     }
     Ok(Notice::SecondFactorRemoved.redirect_to(Section::Account.path()))
 }
@@ -283,7 +283,7 @@ async fn replace(
     request: &MemberRequest,
     member: &Member,
     factor: Option<SecondFactor>,
-    event: SecurityEvent,
+    event: NoticeEvent,
 ) -> Result<(), Error> {
     let mut transaction = request.transaction();
     transaction.replace_member(member, &member.clone().with_second_factor(factor))?;

@@ -8,7 +8,7 @@ use shared::http::page::{Problem, Sources, problem_of, style_version, version_of
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, SignInPage, return_to};
 use shared::id::Id;
 use shared::model::{
-    AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Slug, Tenant,
+    AuditActor, Email, Member, Mode, Name, NoticeEvent, Password, PasswordHash, SignInMethod, Slug, Tenant,
     TimeZoneName,
 };
 use shared::services::membership;
@@ -242,7 +242,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
             result => result,
         };
     }
-    transaction.insert_notice(member.id, &context.notice(SecurityEvent::PasswordReset))?;
+    transaction.insert_notice(member.id, &context.notice(NoticeEvent::PasswordReset))?;
     let revoke = || membership::revoke_grants(context.store(), organization, &member, context.now());
     revoke().await?;
     // The link replaces the password, and not the second factor.

@@ -39,6 +39,7 @@ pub(crate) const PAGES: &[&str] = &[
     "/dashboard/imports/example",
     "/dashboard/imports/new",
     "/dashboard/imports/{id}",
+    "/dashboard/imports/{id}/files",
     "/dashboard/imports/{id}/rows",
     "/dashboard/imports/{id}/undo",
     "/dashboard/imports/{id}/uploaded",

@@ -10,7 +10,7 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext};
 use shared::model::{
-    ActorKind, Audience, Client, Code, Grant, Mode, RedirectUri, Room, Scope, Scopes, SecurityEvent, Tenant,
+    ActorKind, Audience, Client, Code, Grant, Mode, NoticeEvent, RedirectUri, Room, Scope, Scopes, Tenant,
 };
 use shared::store::Transaction;
 use url::Url;
@@ -242,7 +242,7 @@ async fn grant_access(
     if let Room::Ending(idlest) = offer.room(mode) {
         transaction.revoke_grant(idlest, now)?;
     }
-    let event = SecurityEvent::AppConnected { name: grant.client_name.as_str().to_owned() };
+    let event = NoticeEvent::AppConnected { name: grant.client_name.as_str().to_owned() };
     transaction.insert_notice(request.member().id, &context.notice(event))?;
     // A member who is being removed cannot grant anything.
     transaction.require_member(request.member());

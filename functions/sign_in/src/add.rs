@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, Sources, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Name, Passkey, SecurityEvent};
+use shared::model::{Name, NoticeEvent, Passkey};
 
 use crate::ceremony::Ceremony;
 use crate::messages::Failure;
@@ -93,7 +93,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     let (store, now) = (context.store(), context.now());
     let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
-    let (id, event) = (context.ids().next(), SecurityEvent::PasskeyAdded { name: name.clone() });
+    let (id, event) = (context.ids().next(), NoticeEvent::PasskeyAdded { name: name.clone() });
     let passkey = Passkey { id, name, credential, added_at: now, used_at: None };
     let Some(passkeys) = member.passkeys.clone().with(passkey) else { return Ok(Reply::see_other(TOO_MANY)) };
     let mut transaction = request.transaction();

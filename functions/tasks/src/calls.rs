@@ -120,7 +120,7 @@ impl Job {
         if self.now >= last_look {
             return self.give_up(tenant, record).await;
         }
-        self.replace(tenant, record, &record.clone().postpone(next, self.now)).await
+        self.replace(tenant, record, &record.clone().postpone(next)).await
     }
 
     /// Records the id of a call that was found at the provider.
@@ -205,7 +205,7 @@ impl Job {
                 match self.admit(&organization.organization, record, phone, call_at).await? {
                     Admission::Now(counted) => counted,
                     Admission::Later(due) => {
-                        self.replace(tenant, record, &record.clone().postpone(due, self.now)).await?;
+                        self.replace(tenant, record, &record.clone().postpone(due)).await?;
                         return Ok(None);
                     }
                     Admission::Never(sentence) => {
@@ -225,7 +225,7 @@ impl Job {
                 claimed
             }
             // A repeated order.
-            CallState::Asked | CallState::Placed(_) => record.clone().postpone(due, self.now),
+            CallState::Asked | CallState::Placed(_) => record.clone().postpone(due),
         };
         transaction.replace_screen(record, &claimed)?;
         let committed = store.commit(transaction).await;
@@ -402,7 +402,7 @@ impl Job {
         if self.is_overdue(record) {
             return self.give_up(tenant, record).await;
         }
-        let postponed = record.clone().postpone(self.after(wait), self.now);
+        let postponed = record.clone().postpone(self.after(wait));
         self.replace(tenant, record, &postponed).await
     }
 

@@ -1,4 +1,4 @@
-//! Removes what is left of erased candidates: list entries, receipts, answers of webhook endpoints, notes, history, voice
+//! Removes what is left of erased candidates: exports, list entries, receipts, answers of webhook endpoints, notes, history, voice
 //! screens, files, and calls at the voice provider.
 //!
 //! Every step can be repeated. A run that is killed is repeated from the start, and skips what is removed already.
@@ -52,6 +52,7 @@ impl Job {
         };
         let bucket = self.environment.providers.resumes();
         Tombstone::store(bucket, tenant, &erased.erasure, self.now).await?;
+        Box::pin(self.end_exports(tenant, erased.erasure.erased_at, bucket)).await?;
         let erased = store.remove_applications(tenant, erased).await?;
         let traced = store.remove_traced(tenant, id).await?;
         let mut next = self.remove_files(tenant, &erased, &traced.uploads, bucket).await?;

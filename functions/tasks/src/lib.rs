@@ -5,6 +5,7 @@ mod calls;
 mod cancellations;
 mod closings;
 mod erasures;
+mod exports;
 mod files;
 mod imports;
 mod retention;
@@ -70,7 +71,7 @@ enum TaskError {
     /// A candidate's data has not been removed completely for a while.
     #[error("a candidate was not erased completely: {0}")]
     NotErased(String),
-    /// An act on several candidates, or an import, could not go on.
+    /// An act on several candidates, an import or an export could not go on.
     #[error("not carried out: {0}")]
     NotCarriedOut(String),
     /// The bucket failed.
@@ -260,11 +261,12 @@ impl Job {
             id = task.id.get(),
             caused_by = cause
         );
-        let Self { environment, ids, now } = self;
+        let Self { environment, ids, .. } = self;
         let origin = AuditOrigin::inside(actor, environment.clock.clone(), ids.clone()).caused_by(cause);
         let store = environment.store.clone().with_origin(Arc::new(origin));
         let environment = Environment { store, ..environment.clone() };
-        let job = Self { environment, ids: ids.clone(), now: *now };
+        let now = environment.clock.now();
+        let job = Self { environment, ids: ids.clone(), now };
         job.carry_out(&task).instrument(span).await
     }
 
@@ -280,6 +282,7 @@ impl Job {
             TaskKind::BulkAct => self.work_on_act(task).await,
             // Most tasks are not imports, whose work has many states.
             TaskKind::Import => Box::pin(self.work_on_import(task)).await,
+            TaskKind::Export => Box::pin(self.work_on_export(task)).await,
             TaskKind::KeyEnd => self.end_key(task).await,
             TaskKind::Call => self.follow_up(task).await,
         };

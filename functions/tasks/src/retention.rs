@@ -72,7 +72,7 @@ impl Job {
         let store = &self.environment.store;
         let found = store.find_candidate(tenant, candidate).await?;
         let Some(record) = found.and_then(MaybeErased::present) else { return Ok(false) };
-        let current = record.clone().with_roles(&store.list_role_changes(tenant).await?);
+        let current = record.clone().following(&store.list_role_changes(tenant).await?);
         if !current.retention_start().is_some_and(|start| rule.is_due(start, self.now)) {
             return Ok(false);
         }

@@ -55,7 +55,7 @@ impl Job {
         let records = self.environment.store.find_records(tenant, people).await?;
         let (mut outdated, mut current, mut incomplete) = (Vec::new(), Vec::new(), Vec::new());
         for record in records {
-            match record.clone().follow([role], self.now) {
+            match record.clone().follow([role], self.environment.clock.now()) {
                 Some(followed) => outdated.push((record, followed)),
                 // The record that was read may be older than the application.
                 None if record.application(role.copy.id).is_none() => incomplete.push(record.candidate.id),
@@ -71,7 +71,7 @@ impl Job {
         stream::iter(groups).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
         let updated = incomplete.into_iter().map(|candidate| self.update_copy(tenant, candidate, role));
         stream::iter(updated).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
-        let settled = current.into_iter().map(|record| self.settle(tenant, record, role.copy.id));
+        let settled = current.into_iter().map(|record| self.settle(tenant, record, role));
         stream::iter(settled).buffer_unordered(CONCURRENCY).try_collect::<()>().await
     }
 
@@ -83,7 +83,7 @@ impl Job {
         role: &RoleState,
     ) -> Result<(), CommitError> {
         let people: Vec<_> = group.iter().map(|(record, _)| record.candidate.id).collect();
-        match self.follow(tenant, group, role.copy.id).await {
+        match self.follow(tenant, group, role).await {
             Err(CommitError::Stale) => {
                 for candidate in people {
                     self.update_copy(tenant, candidate, role).await?;
@@ -100,10 +100,10 @@ impl Job {
         for _ in 0..MAX_ATTEMPTS {
             let found = store.find_any_candidate(tenant, candidate).await?;
             let Some(record) = found.and_then(MaybeErased::present) else { return Ok(()) };
-            let Some(followed) = record.clone().follow([role], self.now) else {
-                return self.settle(tenant, record, role.copy.id).await;
+            let Some(followed) = record.clone().follow([role], self.environment.clock.now()) else {
+                return self.settle(tenant, record, role).await;
             };
-            match self.follow(tenant, vec![(record, followed)], role.copy.id).await {
+            match self.follow(tenant, vec![(record, followed)], role).await {
                 Err(CommitError::Stale) => {}
                 result => return result,
             }
@@ -116,7 +116,7 @@ impl Job {
         &self,
         tenant: Tenant,
         group: Vec<(CandidateRecord, Followed)>,
-        role: Id,
+        role: &RoleState,
     ) -> Result<(), CommitError> {
         let store = &self.environment.store;
         let author = Author { ids: &self.ids, actor: Actor::system(), at: self.now };
@@ -135,10 +135,15 @@ impl Job {
     }
 
     /// Writes what the lists still lack after a candidate has followed a role.
-    async fn settle(&self, tenant: Tenant, record: CandidateRecord, role: Id) -> Result<(), CommitError> {
-        match record.application(role) {
+    async fn settle(
+        &self,
+        tenant: Tenant,
+        record: CandidateRecord,
+        role: &RoleState,
+    ) -> Result<(), CommitError> {
+        match record.application(role.copy.id) {
             Some(application) => {
-                Ok(self.environment.store.settle_application(tenant, &record, application).await?)
+                Ok(self.environment.store.settle_application(tenant, &record, application, role).await?)
             }
             None => Ok(()),
         }

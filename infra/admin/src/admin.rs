@@ -67,6 +67,8 @@ pub(crate) enum CommandError {
     Conversion(String),
     /// A file of people was not imported.
     Import(String),
+    /// An organization's data was not exported.
+    Export(String),
 }
 
 impl<E: Into<OrganizationError>> From<E> for CommandError {

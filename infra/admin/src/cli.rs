@@ -23,8 +23,8 @@ use shared::clock::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    AuditAction, AuditActorTerm, Country, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan,
-    Scope, Slug, Text, TimeZoneName,
+    AuditAction, AuditActorTerm, Country, Email, ErasureReason, ExportFormat, ExportKind, HoldReason,
+    MemberRole, Name, Networks, Plan, Scope, Slug, Text, TimeZoneName,
 };
 use shared::providers::bucket::Bucket;
 use shared::providers::client::HttpClient;
@@ -100,7 +100,13 @@ const IMPORTS: &str = "\
 Examples:
   rolecall-admin import 243619432448124 people.csv --date-format dmy --tag imported --wait
   rolecall-admin import 243619432448124 people.xlsx --sheet Candidates --source Referral --run
+  rolecall-admin import 243619432448124 people.csv --files resumes.zip --wait
   rolecall-admin import 243619432448124 people.ndjson --mode test --run --json | jq .counts";
+
+const EXPORTS: &str = "\
+Examples:
+  rolecall-admin export 243619432448124 --format csv --kind candidates --wait
+  rolecall-admin export 243619432448124 --format ndjson --wait --json | jq -r '.files[].url'";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -152,6 +158,12 @@ Example:
     /// import within seven days. An import can be undone for 30 days.
     #[command(after_help = IMPORTS)]
     Import(NewImport),
+    /// Write an organization's data into files: people, applications, roles and more
+    ///
+    /// The service's tasks write the files, which are kept for 24 hours. People are rows that `import` takes. `organization export`
+    /// prints everything that is stored instead, as the table has it.
+    #[command(after_help = EXPORTS)]
+    Export(NewExport),
     /// Print an organization's audit log: who did what, from where and when, newest first
     ///
     /// With --json, each line is a JSON document. Times are in UTC. The live log also has the sign-ins and the changes to
@@ -314,6 +326,27 @@ pub(crate) struct Deletion {
     /// The service has no bucket, so there are no uploaded files to delete
     #[arg(long, conflicts_with = "bucket")]
     pub(crate) no_files: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewExport {
+    #[command(flatten)]
+    pub(crate) tenant: OneMode,
+    /// The format of the files: ndjson or csv
+    #[arg(long)]
+    pub(crate) format: ExportFormat,
+    /// What to export, such as candidates; repeat the option for several [default: everything]
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<ExportKind>,
+    /// Export only what is about this role
+    #[arg(long, value_name = "ROLE_ID")]
+    pub(crate) role: Option<Id>,
+    /// Wait until the files are written, and print links to them
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// The service's base URL, for the links to job postings
+    #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
+    pub(crate) base_url: String,
 }
 
 #[derive(Debug, Args)]
@@ -482,7 +515,7 @@ pub(crate) struct NewKey {
     /// A name for the key, at most 100 characters
     #[arg(long, value_parser = text::<100>)]
     pub(crate) name: Text<100>,
-    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase, audit:read, data:import, events:read and webhooks:*]
+    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase, audit:read, data:import, data:export, events:read and webhooks:*]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
     /// IP addresses and networks from which the key may be used, separated by commas [default: all]

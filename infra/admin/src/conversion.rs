@@ -8,10 +8,11 @@ use std::path::Path;
 use std::str::FromStr;
 
 use import_files::{
-    Archive, DateFormat, FileFormat, Mapping, Owners, RowVerdict, Settings, read_file, read_folder,
+    Archive, Claimant, DateFormat, FileFormat, Mapping, Owners, RowVerdict, Settings, read_file, read_folder,
 };
 use serde::{Deserialize, Serialize};
 use shared::clock::Timestamp;
+use shared::model::{CandidateFileKind, ZippedFile};
 
 use crate::cli::{Conversion, Reading};
 use crate::output::{line, table};
@@ -83,7 +84,7 @@ pub(crate) fn convert(arguments: &Conversion, now: Timestamp) -> Result<Converte
     let output = File::create_new(&arguments.output).map_err(unwritten)?;
     let (mut output, mut failure) = (BufWriter::new(output), None);
     let archive = arguments.files.as_deref().map(archive).transpose()?;
-    let mut owners = archive.as_ref().map(Owners::new);
+    let mut owners = archive.map(Owners::new);
     let mut converted = Converted::default();
     let mut write = |mut row: RowVerdict| {
         if let Some(owners) = &mut owners {
@@ -106,12 +107,8 @@ pub(crate) fn convert(arguments: &Conversion, now: Timestamp) -> Result<Converte
     failure.map_or_else(|| output.flush(), Err).map_err(unwritten)?;
     let import_files::Report { mapping, skipped, warnings, date_format, .. } = report;
     let files = owners.map(|owners| {
-        let of = |(file, row): (&import_files::ArchivedFile, _)| OwnedFile {
-            path: file.path.clone(),
-            size: file.size,
-            row,
-        };
-        owners.of_each().map(of).collect()
+        let of = |file: ZippedFile| OwnedFile { path: file.path, size: file.size, row: file.row };
+        owners.decide().into_iter().map(of).collect()
     });
     Ok(Converted { skipped, warnings, date_format, mapping, files, ..converted })
 }
@@ -124,11 +121,17 @@ fn archive(path: &Path) -> Result<Archive, String> {
 }
 
 /// Adds the person of a valid row, and the row's warnings about files.
-fn add_owner(owners: &mut Owners<'_>, row: &mut RowVerdict) {
+fn add_owner(owners: &mut Owners, row: &mut RowVerdict) {
     let person = row.verdict.as_ref().ok().and_then(|json| serde_json::from_str::<Person>(json).ok());
     let Some(Person { files, email, external_id }) = person else { return };
-    let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
-    row.warnings.extend(owners.add(row.row, &names, email.as_deref(), external_id.as_deref()));
+    let named: Vec<_> = files.iter().map(|file| (file.name.as_str(), CandidateFileKind::default())).collect();
+    row.warnings.extend(owners.add(Claimant {
+        row: row.row,
+        person: row.row,
+        named: &named,
+        email: email.as_deref(),
+        external_id: external_id.as_deref(),
+    }));
 }
 
 /// The format that the end of a file's name says.

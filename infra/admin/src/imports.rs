@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{
-    Actor, DateFormat, Day, Import, ImportCounts, ImportDefaults, ImportFormat, ImportSettings, ImportStatus,
-    ImportVerdict, Mode, RowResult, Tags, Tenant,
+    Actor, DateFormat, Day, Import, ImportCounts, ImportDefaults, ImportFilesStatus, ImportFormat,
+    ImportSettings, ImportStatus, ImportVerdict, ImportZip, Mode, RowResult, Tags, Tenant,
 };
 use shared::providers::bucket::Bucket;
 use shared::services::imports::{VerdictError, verdicts};
@@ -21,6 +21,7 @@ use crate::output::{line, table};
 
 /// The time between two looks at the import.
 const POLL: Duration = Duration::from_secs(2);
+const OCTET_STREAM: &str = "application/octet-stream";
 
 /// An import, and what there is to say about its rows.
 #[derive(Serialize)]
@@ -36,6 +37,23 @@ pub(crate) struct Imported {
     date_format: Option<&'static str>,
     /// The rows that are invalid or have warnings.
     rows: Vec<ImportVerdict>,
+    /// The ZIP of files; `None` without one.
+    files: Option<Files>,
+}
+
+/// The ZIP of files of an import.
+#[derive(Serialize)]
+struct Files {
+    status: ImportFilesStatus,
+    reason: Option<String>,
+    count: u64,
+    matched: u64,
+}
+
+impl From<ImportZip> for Files {
+    fn from(zip: ImportZip) -> Self {
+        Self { status: zip.status, matched: zip.with_row(), reason: zip.reason, count: zip.count }
+    }
 }
 
 /// Begins an import. With `--wait` or `--run`, returns when the service has done it.
@@ -55,6 +73,7 @@ pub(crate) async fn import(admin: &Admin, new: NewImport) -> Result<Imported, Co
     let rows = if waits { remarks(admin, bucket, tenant, &import).await? } else { Vec::new() };
     let findings = import.findings.unwrap_or_default();
     Ok(Imported {
+        files: import.zip.map(Files::from),
         id: import.id,
         organization_id: tenant.organization,
         mode: tenant.mode,
@@ -83,7 +102,8 @@ async fn begin(admin: &Admin, bucket: &Bucket, new: NewImport) -> Result<Import,
         ))
     })?;
     let mapping = mapping(&new.reading).map_err(CommandError::Import)?;
-    let content = read(&new.file)?;
+    let content = read(&new.file, Import::MAX_UPLOAD, "200 MB")?;
+    let files = new.files.as_deref().map(|path| read(path, ImportZip::MAX_SIZE, "1 GB")).transpose()?;
     let id = admin.ids.next();
     let created = Import::new(id, admin.random.token(Import::SECRET_LENGTH), Actor::system(), now);
     let import = Import {
@@ -100,6 +120,7 @@ async fn begin(admin: &Admin, bucket: &Bucket, new: NewImport) -> Result<Import,
         mapping,
         ..created
     };
+    let import = if files.is_some() { import.with_zip(now) } else { import };
     let import = import.with_file(now);
     let used = store.find_import_use(tenant).await?;
     let after = used.with(id).ok_or_else(|| {
@@ -108,8 +129,12 @@ async fn begin(admin: &Admin, bucket: &Bucket, new: NewImport) -> Result<Import,
             Import::MAX_UNFINISHED
         ))
     })?;
-    let stored = bucket.write_large(&import.file(tenant), content, "application/octet-stream", now).await;
+    let stored = bucket.write_large(&import.file(tenant), content, OCTET_STREAM, now).await;
     stored.map_err(CommandError::Bucket)?;
+    if let (Some(content), Some(zip)) = (files, &import.zip) {
+        let key = import.zip_file(tenant, zip.number);
+        bucket.write_large(&key, content, OCTET_STREAM, now).await.map_err(CommandError::Bucket)?;
+    }
     let mut transaction = Transaction::new(tenant);
     transaction.insert_import(&import)?;
     transaction.replace_import_use(&used, &after)?;
@@ -117,13 +142,13 @@ async fn begin(admin: &Admin, bucket: &Bucket, new: NewImport) -> Result<Import,
     Ok(import)
 }
 
-/// Reads the file, if it is not too large.
-fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
+/// Reads a file, if it is not too large.
+fn read(path: &Path, most: u64, in_words: &str) -> Result<Vec<u8>, CommandError> {
     let unread =
         |error: std::io::Error| failed(format!("The file {} can't be read: {error}", path.display()));
     let size = std::fs::metadata(path).map_err(unread)?.len();
-    if size > Import::MAX_UPLOAD {
-        return Err(failed(format!("The file {} has more than 200 MB. Split it", path.display())));
+    if size > most {
+        return Err(failed(format!("The file {} has more than {in_words}. Split it", path.display())));
     }
     std::fs::read(path).map_err(unread)
 }
@@ -191,7 +216,7 @@ fn failed(sentence: impl Into<String>) -> CommandError {
 
 impl fmt::Display for Imported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, status, counts, warnings, date_format, rows, .. } = self;
+        let Self { id, status, counts, warnings, date_format, rows, files, .. } = self;
         if !rows.is_empty() {
             let cells = rows.iter().map(|ImportVerdict { row, line: place, result, messages, .. }| {
                 let verdict = if *result == RowResult::Invalid { "invalid" } else { "warning" };
@@ -205,6 +230,13 @@ impl fmt::Display for Imported {
         }
         if let Some(format) = date_format {
             writeln!(f, "All dates can be read with --date-format {format}.")?;
+        }
+        match files {
+            Some(Files { reason: Some(reason), .. }) => writeln!(f, "The ZIP file is not used. {reason}")?,
+            Some(Files { status: ImportFilesStatus::Matched, count, matched, .. }) => {
+                writeln!(f, "{matched} of {count} files have a row.")?;
+            }
+            _ => {}
         }
         if *status == ImportStatus::Checking {
             return write!(

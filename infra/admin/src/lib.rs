@@ -10,6 +10,7 @@ mod audit;
 mod channels;
 mod cli;
 mod conversion;
+mod data_exports;
 mod exports;
 mod imports;
 mod keys;
@@ -109,7 +110,11 @@ pub async fn run(
             "The organization has no such webhook endpoint in this mode; list all with `rolecall-admin webhook list`."
                 .to_owned()
         }
-        CommandError::Conversion(sentence) | CommandError::Import(sentence) => format!("{sentence}."),
+        CommandError::Conversion(sentence)
+        | CommandError::Import(sentence)
+        | CommandError::Export(sentence) => {
+            format!("{sentence}.")
+        }
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
     let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
@@ -204,6 +209,7 @@ async fn execute(
             render(json, &report)
         }
         Command::Import(new) => render(json, &imports::import(admin, new).await?),
+        Command::Export(new) => render(json, &data_exports::export(admin, new).await?),
         Command::Usage(UsageCommand::Fleet { top }) => render(json, &usage::fleet(admin, top).await?),
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &usage::show(admin, tenant.tenant(), days).await?)

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use shared::clock::Timestamp;
 use shared::id::Id;
-use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
+use shared::model::{Member, Mode, Notice, NoticeEvent, Tenant};
 use shared::services::membership::{self, Decision};
 use shared::services::sign_in_limits;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
@@ -75,9 +75,8 @@ pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<LinkedMember, Co
     let mut transaction = Transaction::new(tenant);
     transaction.replace_member(&before, &member)?;
     if !member.is_invited() {
-        let event = SecurityEvent::ResetLinkCreated { by: None };
-        transaction
-            .insert_notice(member.id, &SecurityNotice { id: admin.ids.next(), at: admin.now, event })?;
+        let event = NoticeEvent::ResetLinkCreated { by: None };
+        transaction.insert_notice(member.id, &Notice { id: admin.ids.next(), at: admin.now, event })?;
     }
     admin.store.commit(transaction).await.map_err(organization_error)?;
     Ok(LinkedMember::of(tenant, member, link))
@@ -128,8 +127,8 @@ pub(crate) async fn reset_second_factor(
     if had_one {
         let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
         transaction.replace_member(&member, &member.clone().without_second_factor())?;
-        let event = SecurityEvent::SecondFactorReset { by: None };
-        transaction.insert_notice(id, &SecurityNotice { id: admin.ids.next(), at: admin.now, event })?;
+        let event = NoticeEvent::SecondFactorReset { by: None };
+        transaction.insert_notice(id, &Notice { id: admin.ids.next(), at: admin.now, event })?;
         admin.store.commit(transaction).await.map_err(organization_error)?;
     }
     Ok(ResetSecondFactor { id, email: member.email.as_str().to_owned(), had_one })

@@ -1,6 +1,7 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
 mod another_kind;
+mod data_exports;
 mod forms;
 mod imports;
 mod maintenance;

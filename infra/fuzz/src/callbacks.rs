@@ -33,6 +33,7 @@ static PROVIDERS: LazyLock<Providers> = LazyLock::new(|| {
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys().expect("keys"),
         credential_keys: demo::credential_keys().expect("keys"),
+        settling: Config::SETTLING,
         services: Services { vapi: Some(vapi), ..Services::default() },
     })
 });

@@ -44,6 +44,7 @@ impl Deployment {
             dynamodb_endpoint: None,
             signing_keys: demo::signing_keys().expect("keys"),
             credential_keys: demo::credential_keys().expect("keys"),
+            settling: Config::SETTLING,
             services: Services {
                 simulated: true,
                 callback_url: Some(BASE_URL.to_owned()),

@@ -9,14 +9,15 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::{Timestamp, later};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Analysis, ApplicationForm, Attempt, Audience, AuditTarget, AuditTargetKind,
-    CandidateFile, CandidateFileKind, CandidateRecord, Cause, Client, Code, ConsentPurpose, Delivery,
-    DeliveryOrigin, DeliveryStatus, Device, Email, EndedBy, EndpointProgress, EventType, FileContent,
-    FileOrigin, GateHash, Grant, Import, ImportFindings, ImportStatus, Invitation, LegalHold, Link, Logo,
-    Member, MemberRole, Mode, Move, Note, OpenScreen, Outcome as CallOutcome, Passkey, Posting,
-    PostingContent, Profile, Report, ResumeFile, Role, RoleContent, Scopes, Scores, ScreenRecord,
-    SecondFactor, Session, Slug, Source, Speaker, StoredKeys, Submission, SubmittedConsent, SuspectForm,
-    SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    Actor, ActorKind, Analysis, ApplicationForm, AssignedFile, Attempt, Audience, AuditTarget,
+    AuditTargetKind, CandidateFile, CandidateFileKind, CandidateRecord, Cause, Client, Code, ConsentPurpose,
+    Delivery, DeliveryOrigin, DeliveryStatus, Device, Email, EndedBy, EndpointProgress, EventType, Export,
+    ExportFormat, ExportOrder, FileContent, FileOrigin, GateHash, Grant, Import, ImportFindings,
+    ImportStatus, ImportZip, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note,
+    OpenScreen, Outcome as CallOutcome, Passkey, Posting, PostingContent, Profile, Report, ResumeFile, Role,
+    RoleContent, Scopes, Scores, ScreenRecord, SecondFactor, Session, Slug, Source, Speaker, StoredKeys,
+    Submission, SubmittedConsent, SuspectForm, SuspectSign, Tenant, Text, TokenSet, Turn, VoiceProvider,
+    WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
@@ -41,6 +42,7 @@ pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     fixtures.create_members_and_keys().await?;
     fixtures.create_webhook_endpoints().await?;
     fixtures.create_imports().await?;
+    create_export(store, fixtures.tenant, id(61)?, now).await?;
     fixtures.create_grants().await?;
     fixtures.create_confirmations().await
 }
@@ -107,7 +109,7 @@ pub async fn create_webhook_endpoint(
     Ok(store.commit(transaction).await?)
 }
 
-/// Creates an import without rows that is checked or done.
+/// Creates an import without rows that is checked, with a file that a member has assigned, or done.
 pub async fn create_import(
     store: &Store,
     tenant: Tenant,
@@ -117,18 +119,38 @@ pub async fn create_import(
 ) -> Outcome<()> {
     let waiting = Import::new(id, secret("import"), Actor::system(), now);
     let checked = waiting.check(now).read(ImportFindings::default(), 0, 0, 0, now);
-    let import = match status {
-        ImportStatus::Done => Import {
+    let import = if status == ImportStatus::Done {
+        Import {
             status,
             run_at: Some(now),
             ended_at: Some(now),
             task_due: Some(later(now, Import::KEPT)),
             ..checked
-        },
-        _ => checked,
+        }
+    } else {
+        let matched = checked.clone().with_zip(now).zip_matched(0, 0, now);
+        let file = AssignedFile { number: 1, row: 1, kind: CandidateFileKind::Resume };
+        let zip = matched.zip.map(|zip| ImportZip { assigned: vec![file], ..zip });
+        Import { zip, ..checked }
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_import(&import)?;
+    Ok(store.commit(transaction).await?)
+}
+
+/// Creates an export that is being written.
+pub async fn create_export(store: &Store, tenant: Tenant, id: Id, now: Timestamp) -> Outcome<()> {
+    let order = ExportOrder {
+        format: ExportFormat::Ndjson,
+        kinds: Vec::new(),
+        role_id: None,
+        has_results: true,
+        base_url: "https://api.rolecall.example".to_owned(),
+    };
+    let export = Export::new((id, secret("export")), order, Some(0), Actor::system(), now);
+    let mut transaction = Transaction::new(tenant);
+    // Nobody works on it.
+    transaction.insert_export(&Export { task_due: None, ..export })?;
     Ok(store.commit(transaction).await?)
 }
 
@@ -314,9 +336,21 @@ impl EventFixtures<'_> {
         // Two screens are scheduled for tomorrow; the other's call is due now.
         let tomorrow = now.saturating_add(jiff::SignedDuration::from_hours(24))?;
         self.create_screen(candidate(3)?, 4, Some(tomorrow)).await?;
-        let note = Note { id: id(8)?, text: text("Recorded")?, actor: Actor::system(), created_at: now };
+        let note = Note {
+            id: id(8)?,
+            text: text("Recorded")?,
+            actor: Actor::system(),
+            created_at: now,
+            updated_at: None,
+        };
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_note(id(3)?, &note)?;
+        // Only its author edits a note.
+        for (candidate, number, kind) in [(30, 93, ActorKind::ApiKey), (52, 94, ActorKind::Member)] {
+            let author = Actor { kind, id: Some(self.tenant.organization), name: "Recorded".to_owned() };
+            transaction
+                .insert_note(id(candidate)?, &Note { id: id(number)?, actor: author, ..note.clone() })?;
+        }
         self.store.commit(transaction).await?;
         let form = submission(id(82)?, id(83)?, id(1)?, now)?;
         let mut transaction = Transaction::new(self.tenant);
@@ -370,6 +404,8 @@ impl EventFixtures<'_> {
             (104, ImportStatus::Checked),
             (105, ImportStatus::Checked),
             (106, ImportStatus::Done),
+            (107, ImportStatus::Checked),
+            (108, ImportStatus::Checked),
         ] {
             create_import(self.store, self.tenant, id(number)?, status, self.now).await?;
         }

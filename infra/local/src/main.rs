@@ -226,6 +226,7 @@ fn config(table: String, base_url: &str, bucket_url: &str) -> Result<Config, Str
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys()?,
         credential_keys: demo::credential_keys()?,
+        settling: Config::ONE_PROCESS,
         services: Services {
             simulated: true,
             sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS)?),

@@ -403,6 +403,7 @@ fn config(is_simulated: bool) -> Config {
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys().expect("keys"),
         credential_keys: demo::credential_keys().expect("keys"),
+        settling: Config::SETTLING,
         services: outside::services(is_simulated),
     }
 }

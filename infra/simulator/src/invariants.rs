@@ -93,7 +93,7 @@ pub(crate) async fn broken(
 }
 
 /// Moves all changes of these tenants to the feeds.
-async fn move_changes(deployment: &Deployment, tenants: &BTreeSet<usize>) {
+pub(crate) async fn move_changes(deployment: &Deployment, tenants: &BTreeSet<usize>) {
     // A killed run has left changes to those that come after its time.
     deployment.skip(SignedDuration::try_from(LEASE).expect("a short time"));
     for _ in 0..FEED_RUNS {

@@ -16,6 +16,7 @@ mod browser;
 mod clients;
 pub mod cloud;
 mod contents;
+mod copies;
 mod deployment;
 mod factors;
 mod faults;

@@ -5,9 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::clients::Clients;
+use jiff::SignedDuration;
+use shared::config::Config;
+
+use crate::clients::{Clients, TENANTS};
 use crate::cloud::{Cloud, Fault};
+use crate::copies::Copies;
 use crate::deployment::Deployment;
 use crate::faults::Faults;
 use crate::invariants;
@@ -18,6 +23,8 @@ use crate::work::{Cast, work};
 
 /// One run of so many is longer than the others.
 const LONG: u64 = 38;
+/// How many steps more each client takes while another one keeps a copy of the lists.
+const COPIED_STEPS: u32 = 4;
 /// The first longer run.
 const FIRST_LONG: u64 = 18;
 
@@ -110,11 +117,29 @@ async fn play(run: &Run, setup: Arc<Setup>) -> Report {
     let mut random = fastrand::Rng::with_seed(run.seed ^ 0xc11e);
     let cast = Cast::choose(&mut random);
     clients.use_up_quota(&mut random);
+    let mut copies = Copies::of(&clients, &cast, run.seed);
     deployment.set_chaos(run.faults, run.kills);
-    work(&clients, &cast, random.fork(), run.steps).await;
+    match &mut copies {
+        None => work(&clients, &cast, random.fork(), run.steps).await,
+        Some(copies) => {
+            let is_over = AtomicBool::new(false);
+            let others = async {
+                work(&clients, &cast, random.fork(), run.steps + COPIED_STEPS).await;
+                is_over.store(true, Ordering::Relaxed);
+            };
+            let follow = copies.follow(fastrand::Rng::with_seed(run.seed), &is_over);
+            tokio::join!(others, Box::pin(follow));
+        }
+    }
     deployment.set_chaos(0, 0);
     clients.settle().await;
-    let broken = invariants::broken(&deployment, &clients, &cast, random).await;
+    let mut broken = invariants::broken(&deployment, &clients, &cast, random).await;
+    if let Some(copies) = &mut copies {
+        let tenants = (0..TENANTS).collect();
+        invariants::move_changes(&deployment, &tenants).await;
+        deployment.skip(Config::SETTLING + SignedDuration::from_secs(20));
+        broken.extend(copies.missing().await);
+    }
     let (calls, faults) = deployment.cloud.counts();
     Report {
         broken,

@@ -14,6 +14,9 @@ const MIN_KNOWN: usize = 2;
 /// Byte order marks, also one that was read in a wrong encoding.
 const MARKS: [&str; 2] = ["\u{FEFF}", "ï»¿"];
 
+/// The names of columns that a spreadsheet of our own exports has, and no other one.
+const OWN: [&str; 4] = ["id", "version", "candidate_stage", "updated_at"];
+
 /// The names that columns have in plain English and in the files of Greenhouse, Lever, Recruitee and `PeopleForce`. The names of
 /// the fields are known, too. They are compared folded.
 const NAMES: &[(Field, &[&str])] = &[
@@ -102,6 +105,12 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// The place of the column with the ids of people, if the file is a spreadsheet of our own.
+    pub(crate) fn own_ids(&self) -> Option<usize> {
+        let place = |name: &str| self.columns.iter().position(|column| column.header == name);
+        OWN.iter().all(|name| place(name).is_some()).then(|| place("id")).flatten()
+    }
+
     /// The number of columns whose meaning is known.
     pub(crate) fn known(&self) -> usize {
         self.columns.iter().filter(|column| column.field.is_some()).count()

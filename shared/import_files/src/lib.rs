@@ -44,7 +44,7 @@ use std::path::Path;
 
 use shared::clock::Timestamp;
 
-pub use archive::{Archive, ArchiveRefusal, ArchivedFile, MAX_FILES, Owners};
+pub use archive::{Archive, ArchiveRefusal, Claimant, MAX_FILES, Owners, bytes_with, unpack};
 pub use refusal::Refusal;
 pub use settings::{FileFormat, Settings};
 pub use shared::handlers::import_row as row;

@@ -163,6 +163,7 @@ impl RowReader<'_> {
         }
         let mut row =
             RowCells { reader: self, record, row: Map::new(), messages: Vec::new(), warnings: Vec::new() };
+        row.read_own_id();
         row.read_person();
         row.read_application();
         let RowCells { row, mut messages, warnings, .. } = row;
@@ -229,6 +230,14 @@ impl<'r> RowCells<'r> {
             ));
         }
         text.to_owned()
+    }
+
+    /// The id that the rows of one person have in a spreadsheet of our own.
+    fn read_own_id(&mut self) {
+        let cell = self.reader.header.own_ids().and_then(|place| self.record.cells.get(place));
+        if let Some(id) = cell.and_then(|cell| cell.text.parse::<u64>().ok()) {
+            self.row.insert("id".to_owned(), id.into());
+        }
     }
 
     fn read_person(&mut self) {
@@ -430,7 +439,9 @@ impl<'r> RowCells<'r> {
         for (field, name) in
             [(Field::RoleId, "id"), (Field::RoleExternalId, "external_id"), (Field::Role, "title")]
         {
-            let Some(cell) = self.value(field).filter(|_| role.is_empty()) else { continue };
+            // Of a role that no external id leads to, the title counts.
+            let is_other = !role.is_empty() && (field != Field::Role || role.contains_key("id"));
+            let Some(cell) = self.value(field).filter(|_| !is_other) else { continue };
             let value = if field == Field::Role {
                 self.plain_text("role", cell)
             } else {
@@ -450,6 +461,9 @@ impl<'r> RowCells<'r> {
             application.insert("status".to_owned(), status.text.to_lowercase().into());
         }
         let mut rejection = Map::new();
+        if let Some(by) = self.value(Field::RejectedBy) {
+            rejection.insert("by".to_owned(), by.text.to_lowercase().into());
+        }
         if let Some(reason) = self.value(Field::RejectionReason) {
             let reason = self.plain_text("rejection_reason", reason);
             rejection.insert("reason".to_owned(), reason.into());

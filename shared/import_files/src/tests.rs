@@ -302,7 +302,10 @@ fn lines_of_json_are_rows_as_they_are() {
     let outcome = read(Cursor::new(lines.as_bytes()), FileFormat::Ndjson, &Reading::default()).unwrap();
     assert_eq!(outcome.verdicts(), "1+ 2x 3x 4x 5x 6+");
     assert_eq!(outcome.messages(2), "name can't be blank");
-    assert_eq!(outcome.messages(3), "applications[0].role must have one of id, external_id and title");
+    assert_eq!(
+        outcome.messages(3),
+        "applications[0].role must have an id, or an external_id, a title or both"
+    );
     assert_eq!(outcome.messages(5), "row must be a JSON object");
     assert_eq!((outcome.report.skipped, outcome.rows[5].line), (1, 7));
 }

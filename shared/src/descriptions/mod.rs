@@ -1,4 +1,4 @@
-//! Converts customers' descriptions, written in Markdown, HTML or plain text, to safe HTML or to plain text.
+//! Converts customers' descriptions and notes, written in Markdown, HTML or plain text, to safe HTML or to plain text.
 
 // Not the sanitizer ammonia: it drops what is not a tag, such as the T of `Vec<T>`, makes no plain text, and has a table
 // with 250 KB of pointers, which the loader relocates at every start. The tests compare the HTML with what it leaves.
@@ -6,7 +6,7 @@
 mod elements;
 mod html_tag;
 
-use pulldown_cmark::{Event, Tag, TagEnd, html::push_html};
+use pulldown_cmark::{Event, LinkType, Tag, TagEnd, html::push_html};
 
 use elements::{elements, escaped_address};
 
@@ -24,6 +24,72 @@ pub fn html(text: &str) -> String {
     push_html(&mut html, elements(text, MAX_DEPTH).into_iter().map(with_relation));
     // Only tags contain `>`, because it is escaped everywhere else.
     shortened(&html.replace(" />", ">"), MAX_HTML)
+}
+
+/// A part of a text.
+pub enum Part<'t> {
+    /// As it is.
+    Plain(&'t str),
+    /// A link to a URL.
+    Link(&'t str, String),
+    /// Emphasized.
+    Strong(&'t str),
+}
+
+/// Converts a note to safe HTML, like [`html`]. `parts` divides a text of it that is no code and no link.
+pub fn note(text: &str, parts: impl Fn(&str) -> Vec<Part<'_>>) -> String {
+    let mut html = String::with_capacity(text.len() + text.len() / 2);
+    let events = joined(elements(text, MAX_DEPTH)).into_iter().flat_map(|(event, is_running)| match event {
+        Event::Text(text) if is_running => parts(&text).into_iter().flat_map(events_of).collect(),
+        event => vec![event],
+    });
+    push_html(&mut html, events.map(with_relation));
+    shortened(&html.replace(" />", ">"), MAX_HTML)
+}
+
+/// The texts of a note that are no code and no links.
+pub fn texts(note: &str) -> Vec<String> {
+    let events = joined(elements(note, usize::MAX)).into_iter().filter(|(_, is_running)| *is_running);
+    let text = |(event, _)| match event {
+        Event::Text(text) => Some(text.into_string()),
+        _ => None,
+    };
+    events.filter_map(text).collect()
+}
+
+/// Joins texts that follow each other. Says of each event whether it is outside of code and links.
+fn joined(events: Vec<Event<'_>>) -> Vec<(Event<'_>, bool)> {
+    let mut joined: Vec<(Event<'_>, bool)> = Vec::new();
+    let mut depth = 0_usize;
+    for event in events {
+        let has_no_running_text = |end| matches!(end, TagEnd::CodeBlock | TagEnd::Link);
+        match &event {
+            Event::Start(tag) if has_no_running_text(tag.to_end()) => depth += 1,
+            Event::End(end) if has_no_running_text(*end) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match (joined.last_mut(), event) {
+            (Some((Event::Text(before), _)), Event::Text(text)) => {
+                *before = format!("{before}{text}").into();
+            }
+            (_, event) => joined.push((event, depth == 0)),
+        }
+    }
+    joined
+}
+
+/// The events of a part.
+fn events_of<'e>(part: Part<'_>) -> Vec<Event<'e>> {
+    let text = |text: &str| Event::Text(text.to_owned().into());
+    match part {
+        Part::Plain(plain) => vec![text(plain)],
+        Part::Strong(strong) => vec![Event::Start(Tag::Strong), text(strong), Event::End(TagEnd::Strong)],
+        Part::Link(shown, url) => {
+            let (link_type, title, id) = (LinkType::Inline, "".into(), "".into());
+            let link = Tag::Link { link_type, dest_url: url.into(), title, id };
+            vec![Event::Start(link), text(shown), Event::End(TagEnd::Link)]
+        }
+    }
 }
 
 /// Tells search engines and browsers that the organization does not vouch for the page behind a link. Leaves out the
@@ -375,6 +441,36 @@ mod tests {
             .to_string()
     }
 
+    /// A part of a note: a word with an `a` is strong, and one with a `b` is a link.
+    fn part(word: &str) -> Part<'_> {
+        if word.contains('a') {
+            Part::Strong(word)
+        } else if word.contains('b') {
+            Part::Link(word, format!("https://b.example/?{}", word.replace(char::is_whitespace, "")))
+        } else {
+            Part::Plain(word)
+        }
+    }
+
+    #[test]
+    fn texts_of_a_note_have_parts_outside_of_code_and_links() {
+        for (text, expected) in [
+            ("x a y", "<p>x <strong>a </strong>y</p>\n"),
+            (
+                "x_b_y [a](https://c.example)",
+                "<p><a href=\"https://b.example/?x_b_y\" rel=\"nofollow noopener noreferrer\">x_b_y </a><a href=\"https://c.example\" rel=\"nofollow noopener noreferrer\">a</a></p>\n",
+            ),
+            (
+                "`a`\n\n    a\n\na",
+                "<p><code>a</code></p>\n<pre><code>a\n</code></pre>\n<p><strong>a</strong></p>\n",
+            ),
+            ("**a**", "<p><strong><strong>a</strong></strong></p>\n"),
+        ] {
+            assert_eq!(note(text, |text| text.split_inclusive(' ').map(part).collect()), expected, "{text}");
+        }
+        assert_eq!(texts("x_b_y [a](https://c.example) `a`\n**a**"), ["x_b_y ", " ", "a"]);
+    }
+
     proptest! {
         #[test]
         fn html_is_safe_before_and_after_shortening(text in "([<>&\"'a-c#*_`\\[\\]()!:|\n -]|\\|a\\|\n\\|-\\|\n|</?(p|ul|ol|li|b|i|h[1-6]|br)>|<a href=|javascript:|https://|🦀){0,60}", max in 300_usize..600) {
@@ -383,6 +479,8 @@ mod tests {
             let short = shortened(&html, max);
             prop_assert!(short.len() <= max);
             prop_assert_eq!(&sanitized(&short), &short);
+            let note = note(&text, |text| text.split_inclusive(' ').map(part).collect());
+            prop_assert_eq!(&sanitized(&note), &note);
         }
     }
 }

@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 
 use super::responses::application::{Application, Offered};
 use super::responses::question::Answer;
-use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
+use crate::http::{ApiRequest, Asked, Collection, Error, Listing, Reply, Since, input};
 use crate::id::Id;
-use crate::model::{ApplicationStatus, Email, Name, Stage};
+use crate::model::{self, ApplicationStatus, Email, Name, Stage};
 use crate::store::{self, CandidateApplication, StageOrStatus};
 
 input! {
@@ -49,14 +49,34 @@ pub struct ApplicationDetail {
     answers: Vec<Answer>,
 }
 
+impl ApplicationDetail {
+    /// The application with its answers.
+    pub fn of(application: CandidateApplication, answers: Vec<model::Answer>) -> Self {
+        let offered = application.application.offered.clone().map(Offered::from);
+        Self { application: application.into(), offered, answers: Answer::all(answers) }
+    }
+}
+
 /// Lists applications, newest first. The filters narrow the list: `role_id`, alone or with `stage` or `status`;
-/// `candidate_id`, `stage` or `status` alone.
+/// `candidate_id`, `stage` or `status` alone. `updated_after` returns those that have changed.
+///
+/// # Errors
+///
+/// - `cursor_expired`: with `updated_after`, the changes that the page needs are no longer kept.
 pub async fn list(
-    request: ApiRequest<Listing<ApplicationFilter>>,
+    request: ApiRequest<Listing<Since<ApplicationFilter>>>,
 ) -> Result<Reply<Collection<ListedApplication>>, Error> {
-    let (filter, page) = request.listing()?;
-    check(&filter)?;
+    let (asked, page) = request.asked()?;
     let (store, tenant) = (request.context.store(), request.tenant());
+    let filter = match asked {
+        Asked::Since(time) => {
+            let since = request.changes_since(time);
+            let changed = store.list_changed_applications(tenant, since, &page).await?;
+            return request.reply(changed.ok_or(Error::CursorExpired)?, ListedApplication::from);
+        }
+        Asked::Part(filter) => filter,
+    };
+    check(&filter)?;
     let applications = if let Some(candidate) = filter.candidate_id {
         store.list_applications_of(tenant, candidate, &page).await?
     } else {
@@ -80,8 +100,7 @@ pub async fn show(request: ApiRequest<()>) -> Result<Reply<ApplicationDetail>, E
     } else {
         Vec::new()
     };
-    let (offered, answers) = (one.offered.clone().map(Offered::from), Answer::all(answers));
-    Reply::resource(&ApplicationDetail { application: application.into(), offered, answers })
+    Reply::resource(&ApplicationDetail::of(application, answers))
 }
 
 /// The answers of an application of a candidate.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 pub use super::candidate_filter::CandidateFilter;
 use super::responses::candidate::Candidate;
 use super::responses::resume::ResumeLinks;
-use crate::http::{ApiRequest, Collection, Error, Listing, Reply};
+use crate::http::{ApiRequest, Asked, Collection, Error, Listing, Reply, Since};
 use crate::id::Id;
 use crate::model::{self, ApplicationStatus, Stage};
 use crate::store::{Applicant, CandidateSearch, Listed, Paging};
@@ -33,21 +33,37 @@ pub struct ApplicationState {
 
 /// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined. `email`, `phone`,
 /// `external_id`, `source`, `tag` and `q` find candidates and can't be combined with other filters. With `q`, the order is
-/// that of the words that are found.
+/// that of the words that are found. `updated_after` returns those who have changed, also by a change of one of their
+/// applications.
+///
+/// # Errors
+///
+/// - `cursor_expired`: with `updated_after`, the changes that the page needs are no longer kept.
 pub async fn list(
-    request: ApiRequest<Listing<CandidateFilter>>,
+    request: ApiRequest<Listing<Since<CandidateFilter>>>,
 ) -> Result<Reply<Collection<ListedCandidate>>, Error> {
-    let (filter, page) = request.listing()?;
-    filter.check()?;
+    let (asked, page) = request.asked()?;
     let (store, tenant) = (request.context.store(), request.tenant());
-    let (role_id, stage) = (filter.role_id, filter.stage);
-    let search = filter.search();
-    let is_search = search.is_some();
-    let candidates = match search {
-        None => store.list_candidates(tenant, role_id, stage, &page).await?,
-        Some(search) => {
-            let Listed { items, next } = find(&request, &search, &page).await?;
-            Listed { items: items.into_iter().map(|candidate| (candidate, None)).collect(), next }
+    let mut is_search = false;
+    let alone = |Listed { items, next }: Listed<model::Candidate>| Listed {
+        items: items.into_iter().map(|candidate| (candidate, None)).collect(),
+        next,
+    };
+    let candidates = match asked {
+        Asked::Since(time) => {
+            let since = request.changes_since(time);
+            alone(store.list_changed_candidates(tenant, since, &page).await?.ok_or(Error::CursorExpired)?)
+        }
+        Asked::Part(filter) => {
+            filter.check()?;
+            let (role_id, stage) = (filter.role_id, filter.stage);
+            match filter.search() {
+                None => store.list_candidates(tenant, role_id, stage, &page).await?,
+                Some(search) => {
+                    is_search = true;
+                    alone(find(&request, &search, &page).await?)
+                }
+            }
         }
     };
     let people = candidates.items.iter().map(|(candidate, _)| candidate);

@@ -93,7 +93,8 @@ input! {
         pub stage_changes: objects ImportStageChange[MAX_ENTRIES],
     }
 
-    /// The role of an application, by exactly one of these.
+    /// The role of an application: by its identifier, or by the identifier in another system, by the title, or by both, of which
+    /// the title counts where no role has the identifier.
     pub struct ImportRole {
         /// The identifier.
         pub id: optional Id,
@@ -116,7 +117,7 @@ input! {
     /// An answer to a question of the other system.
     pub struct ImportAnswer {
         /// What was asked.
-        pub label: required Text<200>,
+        pub label: required Text<300>,
         /// The answer.
         pub value: required Lines<5_000>,
     }
@@ -154,10 +155,11 @@ impl ImportRow {
         }
         for (index, application) in applications() {
             let ImportRole { id, external_id, title } = &application.role;
-            let named = [id.is_some(), external_id.is_some(), title.is_some()];
-            if named.iter().filter(|is_named| **is_named).count() != 1 {
-                problems
-                    .push(format!("applications[{index}].role must have one of id, external_id and title"));
+            let is_named = external_id.is_some() || title.is_some();
+            if id.is_some() == is_named {
+                problems.push(format!(
+                    "applications[{index}].role must have an id, or an external_id, a title or both"
+                ));
             }
         }
         problems

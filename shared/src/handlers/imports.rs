@@ -8,7 +8,7 @@ use crate::http::{
 use crate::id::Id;
 use crate::model::{
     self, DateFormat, ImportColumn, ImportDefaults, ImportField, ImportFormat, ImportMapping, ImportPart,
-    ImportSettings, ImportStatus, ImportVerdict, PlainPhones, RowResult, Source, Tag, Tags, Text,
+    ImportSettings, ImportStatus, ImportVerdict, ImportZip, PlainPhones, RowResult, Source, Tag, Tags, Text,
     TextEncoding,
 };
 use crate::providers::bucket::{Bucket, UploadForm};
@@ -154,8 +154,9 @@ pub async fn show_import(request: ApiRequest<()>) -> Result<Reply<Import>, Error
     let import = find(&request).await?;
     request.input()?;
     let upload = ticket(&request, &import).await?;
+    let zip = zip_ticket(&request, &import).await?;
     let identity = Import::of(import.clone(), None);
-    Reply::resource_as(&Import::of(import, upload), &identity)
+    Reply::resource_as(&Import::of(import, upload).with_zip_upload(zip), &identity)
 }
 
 /// Begins an import. With `rows`, they are checked at once. Otherwise, the answer says how to upload the file, at most 200 MB;
@@ -244,21 +245,35 @@ fn one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ") + "\n"
 }
 
-/// Says that the file is uploaded, so that it is checked at once. If it was, the answer is the import.
+/// Says that the file is uploaded, so that it is checked at once. After that, it says that the ZIP file is uploaded, so that its
+/// files are given to rows and the rows are checked again. If nothing is awaited, the answer is the import.
 pub async fn complete_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import>>, Error> {
     let before = find(&request).await?;
     request.input()?;
-    if before.status != ImportStatus::Waiting {
+    let (tenant, now) = (request.tenant(), request.context.now());
+    let is_waiting = before.status == ImportStatus::Waiting;
+    let zip = before.awaited_zip().filter(|_| before.is_unfinished()).map(|zip| zip.number);
+    if !is_waiting && zip.is_none() {
         return Ok(Reply::ok(&Import::of(before, None))?.accepted());
     }
-    let (tenant, now) = (request.tenant(), request.context.now());
     let providers = request.context.providers().await;
     let bucket = providers.resumes().ok_or_else(|| unavailable(&"there is no bucket"))?;
-    let is_here = bucket.has(&before.file(tenant), now).await.map_err(|error| unavailable(&error))?;
-    if !is_here {
+    let has = async |key: String| bucket.has(&key, now).await.map_err(|error| unavailable(&error));
+    if is_waiting && !has(before.file(tenant)).await? {
         return Err(Error::Validation(vec!["The file has not been uploaded".to_owned()]));
     }
-    let after = before.check(now);
+    let has_zip = match zip {
+        Some(number) => has(before.zip_file(tenant, number)).await?,
+        None => false,
+    };
+    if !is_waiting && !has_zip {
+        return Err(Error::Validation(vec!["The ZIP file has not been uploaded".to_owned()]));
+    }
+    let after = match (is_waiting, has_zip) {
+        (true, true) => before.check_with_zip(now),
+        (true, false) => before.check(now),
+        (false, _) => before.match_zip(now),
+    };
     let mut transaction = request.transaction();
     transaction.replace_import(&before, &after)?;
     request.commit(transaction, Reply::ok(&Import::of(after, None))?.accepted()).await
@@ -269,6 +284,7 @@ pub async fn complete_import(request: ApiRequest<()>) -> Result<Reply<Accepted<I
 /// # Errors
 ///
 /// - `invalid_transition`: the import is not checked.
+/// - `invalid_transition`: its ZIP file is uploaded, and its rows have yet to get the files.
 /// - `plan_limit`: it has more rows than the plan has room for today.
 pub async fn run_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import>>, Error> {
     let (store, now) = (request.context.store(), request.context.now());
@@ -280,6 +296,11 @@ pub async fn run_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import
             format!("Only a checked import can be run, but this one is {}", before.status.as_str());
         return Err(Error::InvalidTransition(sentence));
     };
+    if has_new_zip(&request, &before).await? {
+        let sentence = "The ZIP file is uploaded, but its files have no rows yet. They get them within a minute, or at once with \
+                        complete";
+        return Err(Error::InvalidTransition(sentence.to_owned()));
+    }
     let rows = before.counts.create + before.counts.update;
     let plan = request.organization().await.plan;
     let then = used.run(plan, rows, model::Day::of(now)).map_err(|room| {
@@ -293,6 +314,14 @@ pub async fn run_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import
     transaction.replace_import(&before, &after)?;
     transaction.replace_import_use(&used, &then)?;
     request.commit(transaction, Reply::ok(&Import::of(after, None))?.accepted()).await
+}
+
+/// Whether a ZIP is uploaded that the rows have no files of.
+async fn has_new_zip<I>(request: &ApiRequest<I>, import: &model::Import) -> Result<bool, Error> {
+    let Some(zip) = import.awaited_zip() else { return Ok(false) };
+    let Some(bucket) = request.context.providers().await.resumes() else { return Ok(false) };
+    let key = import.zip_file(request.tenant(), zip.number);
+    bucket.has(&key, request.context.now()).await.map_err(|error| unavailable(&error))
 }
 
 /// Cancels an import that is not finished. While it runs, it stops between two rows; those that were carried out stay, and can
@@ -411,7 +440,8 @@ async fn read_verdicts(
             VerdictError::Gone => Error::Expired,
             VerdictError::Bucket(error) => unavailable(&error),
         })?;
-        for verdict in read.into_iter().filter(is_wanted) {
+        let read = read.into_iter().map(|verdict| verdict.with_assigned(import));
+        for verdict in read.filter(is_wanted) {
             if items.len() == limit {
                 let last = items.last().map_or(after, |last| last.row);
                 return Ok(Listed { items, next: Some(format!("{}#{last}", part.number)) });
@@ -437,12 +467,27 @@ async fn ticket<I>(request: &ApiRequest<I>, import: &model::Import) -> Result<Op
     form.map(Some).map_err(|error| unavailable(&error))
 }
 
-async fn find<I>(request: &ApiRequest<I>) -> Result<model::Import, Error> {
+/// The form for the upload of the ZIP of an import, if it is awaited.
+pub(super) async fn zip_ticket<I>(
+    request: &ApiRequest<I>,
+    import: &model::Import,
+) -> Result<Option<UploadForm>, Error> {
+    let now = request.context.now();
+    let Some(zip) = import.awaited_zip().filter(|zip| import.is_unfinished() && now < zip.until) else {
+        return Ok(None);
+    };
+    let Some(bucket) = request.context.providers().await.resumes() else { return Ok(None) };
+    let key = import.zip_file(request.tenant(), zip.number);
+    let form = bucket.upload_ticket(&key, [1, ImportZip::MAX_SIZE], zip.until, now).await;
+    form.map(Some).map_err(|error| unavailable(&error))
+}
+
+pub(super) async fn find<I>(request: &ApiRequest<I>) -> Result<model::Import, Error> {
     let found = request.context.store().find_import(request.tenant(), request.id()?).await?;
     found.ok_or(Error::NotFound)
 }
 
-fn unavailable(error: &dyn std::fmt::Display) -> Error {
+pub(super) fn unavailable(error: &dyn std::fmt::Display) -> Error {
     tracing::error!(trouble = %error, "the bucket failed in an import");
     Error::Upstream { sentence: "The file could not be stored or read".to_owned(), retry_after: None }
 }

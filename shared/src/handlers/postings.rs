@@ -3,7 +3,7 @@
 use super::responses::posting::{Posting, PostingContent};
 use super::responses::question::GivenQuestions;
 use super::{invalid, questions};
-use crate::http::{ApiRequest, Collection, Created, Error, Listing, Reply, input};
+use crate::http::{ApiRequest, Asked, Collection, Created, Error, Listing, Reply, Since, input};
 use crate::id::Id;
 use crate::model::{self, LongText, RoleAndPosting, Slug, Title};
 use crate::store::Listed;
@@ -176,11 +176,27 @@ input! {
     }
 }
 
-/// Lists job postings, newest first. `published` narrows the list.
-pub async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Collection<Posting>>, Error> {
-    let (filter, page) = request.listing()?;
+/// Lists job postings, newest first. `published` narrows the list. `updated_after` returns those that have changed, also by a
+/// change of what they show of their roles.
+///
+/// # Errors
+///
+/// - `cursor_expired`: with `updated_after`, the changes that the page needs are no longer kept.
+pub async fn list(
+    request: ApiRequest<Listing<Since<PostingFilter>>>,
+) -> Result<Reply<Collection<Posting>>, Error> {
+    let (asked, page) = request.asked()?;
     let (store, tenant) = (request.context.store(), request.tenant());
-    let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
+    let (published, listed) = match asked {
+        Asked::Since(time) => {
+            let changed = store.list_changed_postings(tenant, request.changes_since(time), &page).await?;
+            (None, changed.ok_or(Error::CursorExpired)?)
+        }
+        Asked::Part(PostingFilter { published }) => {
+            (published, store.list_postings(tenant, published, &page).await?)
+        }
+    };
+    let Listed { items, next } = listed;
     let roles = store.find_roles(tenant, items.iter().map(|posting| posting.role_id)).await?;
     let (organization, base_url) = (request.organization().await, request.context.base_url());
     let now = request.context.now();
@@ -190,8 +206,7 @@ pub async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<C
         Some(Posting::of(posting, role, organization, base_url, now))
     };
     // A posting stays in the list of the published ones for a moment after its role's closing date.
-    let is_asked =
-        |posting: &Posting| filter.published.is_none_or(|published| posting.published == published);
+    let is_asked = |posting: &Posting| published.is_none_or(|published| posting.published == published);
     let items = items.iter().filter_map(shown).filter(is_asked).collect();
     request.reply(Listed { items, next }, |posting| posting)
 }

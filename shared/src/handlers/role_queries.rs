@@ -11,7 +11,7 @@ use super::candidate_filter::Term;
 use super::responses::role::Role;
 use super::role_stats::Statistics;
 use super::roles::present;
-use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
+use crate::http::{ApiRequest, Asked, Collection, Error, Listing, Reply, Since, input};
 use crate::id::Id;
 use crate::model::schema::string;
 use crate::model::{self, ExternalId, RoleStatus, Scalar, Value};
@@ -55,10 +55,25 @@ pub struct ListedRole {
 }
 
 /// Lists roles, newest first. `status` narrows the list, `include=stats` adds each role's statistics, and `external_id` finds
-/// one role.
-pub async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<ListedRole>>, Error> {
-    let (filter, page) = request.listing()?;
+/// one role. `updated_after` returns those that have changed.
+///
+/// # Errors
+///
+/// - `cursor_expired`: with `updated_after`, the changes that the page needs are no longer kept.
+pub async fn list(
+    request: ApiRequest<Listing<Since<RoleFilter>>>,
+) -> Result<Reply<Collection<ListedRole>>, Error> {
+    let (asked, page) = request.asked()?;
     let (store, tenant) = (request.context.store(), request.tenant());
+    let filter = match asked {
+        Asked::Since(time) => {
+            let changed = store.list_changed_roles(tenant, request.changes_since(time), &page).await?;
+            let (organization, base_url) = (request.organization().await, request.context.base_url());
+            let shown = |role| ListedRole { role: Role::of(role, organization, base_url), stats: None };
+            return request.reply(changed.ok_or(Error::CursorExpired)?, shown);
+        }
+        Asked::Part(filter) => filter,
+    };
     let roles = match filter.external_id {
         None => store.list_roles(tenant, filter.status, &page).await?,
         Some(Term(external_id)) => {

@@ -208,13 +208,15 @@ async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<
     change(&request, &before, after).await
 }
 
-/// Replaces a role and leaves its posting unchanged.
+/// Replaces a role. Its posting changes only if it shows something else of the role now.
 async fn change<I>(
     request: &ApiRequest<I>,
     before: &RoleAndPosting,
     after: model::Role,
 ) -> Result<Reply<Role>, Error> {
-    let after = RoleAndPosting { role: after, ..before.clone() };
+    let (old, new, now) = (&before.role.content, &after.content, request.context.now());
+    let posting = before.posting.clone().map(|posting| posting.follow(old, new, now));
+    let after = RoleAndPosting { role: after, posting, ..before.clone() };
     replace(request, before, after).await
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::responses::screen::{Screen, ScreenAccess};
-use crate::http::{ApiRequest, Collection, Error, Listing, Reply, input};
+use crate::http::{ApiRequest, Asked, Collection, Error, Listing, Reply, Since, input};
 use crate::id::Id;
 use crate::model::{Assessment, Excerpt, ScreenResult, ScreenStatus, Turn};
 use crate::store::StatusOrResult;
@@ -39,11 +39,25 @@ pub struct ScreenDetail {
 }
 
 /// Lists voice screens, newest first. The filters narrow the list: `role_id`, alone or with `status` or `result`;
-/// `candidate_id`, `status` or `result` alone.
-pub async fn list(request: ApiRequest<Listing<ScreenFilter>>) -> Result<Reply<Collection<Screen>>, Error> {
-    let (filter, page) = request.listing()?;
-    check(&filter)?;
+/// `candidate_id`, `status` or `result` alone. `updated_after` returns those that have changed.
+///
+/// # Errors
+///
+/// - `cursor_expired`: with `updated_after`, the changes that the page needs are no longer kept.
+pub async fn list(
+    request: ApiRequest<Listing<Since<ScreenFilter>>>,
+) -> Result<Reply<Collection<Screen>>, Error> {
+    let (asked, page) = request.asked()?;
     let (store, tenant) = (request.context.store(), request.tenant());
+    let access = ScreenAccess::of(request.scopes());
+    let filter = match asked {
+        Asked::Since(time) => {
+            let changed = store.list_changed_screens(tenant, request.changes_since(time), &page).await?;
+            return request.reply(changed.ok_or(Error::CursorExpired)?, |screen| access.screen(screen));
+        }
+        Asked::Part(filter) => filter,
+    };
+    check(&filter)?;
     let screens = if let Some(candidate) = filter.candidate_id {
         store.list_screens_of(tenant, candidate, &page).await?
     } else {
@@ -51,7 +65,6 @@ pub async fn list(request: ApiRequest<Listing<ScreenFilter>>) -> Result<Reply<Co
         let state = status.or(filter.result.map(StatusOrResult::Result));
         store.list_screens(tenant, filter.role_id, state, &page).await?
     };
-    let access = ScreenAccess::of(request.scopes());
     request.reply(screens, |screen| access.screen(screen))
 }
 

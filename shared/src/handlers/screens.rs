@@ -69,7 +69,8 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
     })?;
     let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
     let (author, mut transaction, mut kinds) = (request.author(), request.transaction(), Vec::new());
-    let mut current = before.clone().with_roles(&[RoleState::of(&role)]);
+    let followed = before.clone().follow([RoleState::of(&role)], now);
+    let mut current = followed.map_or_else(|| before.clone(), |followed| followed.record);
     for consent in consent.map(|consent| consent.records(&author)).into_iter().flatten() {
         transaction.insert_consent(candidate_id, &consent)?;
         kinds.push(TouchpointKind::of_consent(&consent));

@@ -78,7 +78,7 @@ pub async fn dismiss_offered(request: ApiRequest<OfferOf>) -> Result<Reply<Visib
     let before = find(&request).await?;
     let (application_id, role_id, _) = offer(&request, &before)?;
     let author = request.author();
-    let after = before.clone().dismiss_offered(application_id, author.at);
+    let after = before.clone().dismiss_offered(application_id);
     let mut transaction = request.transaction();
     let dismissed = TouchpointKind::OfferedDismissed { application_id, role_id };
     transaction.replace_candidate(&before, &after, &author.touchpoints([dismissed]))?;

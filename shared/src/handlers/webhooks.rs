@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::model::{
     self, ActorKind, AuditAction, AuditActor, DeliveryOrigin, DisabledReason, EndpointDescription,
     EndpointProgress, EndpointStatus, EndpointUrl, Event, EventActor, EventData, EventType, FeedPosition,
-    SecurityEvent, StoredKeys, Subject, SubjectType, WebhookKeys,
+    NoticeEvent, StoredKeys, Subject, SubjectType, WebhookKeys,
 };
 use crate::secret::Secret;
 use crate::services::webhooks::body_of;
@@ -343,7 +343,7 @@ fn tell_owners<I>(
     is_new: bool,
 ) -> Result<(), StoreError> {
     let (url, mode, by) = (url.clone(), request.tenant().mode, request.actor().clone());
-    let event = SecurityEvent::WebhookUrlChosen { url, is_new, mode, by };
+    let event = NoticeEvent::WebhookUrlChosen { url, is_new, mode, by };
     transaction.insert_owners_notice(request.context.notice(event))
 }
 

@@ -16,13 +16,14 @@ use super::reply::{List, PATH, QUERY, etag, json};
 use super::{
     Collection, Error, Fields, HandlerCall, Input, Personal, Reply, SentInput, Visible, cursor, headers,
 };
+use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::schema::{integer, string};
 use crate::model::{
     Actor, AuditAction, AuditTarget, Organization, Scalar, Scope, Scopes, Slug, Tenant, Value,
 };
 use crate::services::Author;
-use crate::store::{CommitError, Listed, Paging, PendingAdmission, StoreError, Transaction};
+use crate::store::{ChangesSince, CommitError, Listed, Paging, PendingAdmission, StoreError, Transaction};
 
 /// Who calls the handler of an API route: the holder of a credential, or a member with a form.
 #[derive(Clone)]
@@ -82,6 +83,23 @@ pub struct Listing<F> {
     cursor: Option<String>,
 }
 
+/// The filters of a list that also answers what has changed.
+pub struct Since<F> {
+    filter: F,
+    /// Returns what was updated at or after this time, as it is now, in the order of the changes. It can be combined only with
+    /// `limit` and `cursor`. A change is returned 20 seconds after it was made, or later; somebody who was erased is not
+    /// returned, so read the events, too. If the time is before the oldest event that is kept, everything is returned.
+    updated_after: Option<Timestamp>,
+}
+
+/// What a request asks of a list that also answers what has changed.
+pub enum Asked<F> {
+    /// A part of the list.
+    Part(F),
+    /// What has changed since this time.
+    Since(Timestamp),
+}
+
 /// The number of items on a page if the request does not say.
 const DEFAULT_LIMIT: u32 = 100;
 
@@ -93,6 +111,27 @@ impl<F: Input> Input for Listing<F> {
         let limit = fields.optional("limit").map_or(DEFAULT_LIMIT, |Limit(limit)| limit);
         let cursor = fields.optional("cursor").map(|Cursor(cursor)| cursor);
         Some(Self { filter: filter?, limit, cursor })
+    }
+}
+
+impl<F: Input> Input for Since<F> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let filter = F::read(fields);
+        let updated_after = fields.optional("updated_after").map(|GivenTime(time)| time);
+        Some(Self { filter: filter?, updated_after })
+    }
+}
+
+/// A time that is not blank, because a program that asks for changes must not get everything.
+struct GivenTime(Timestamp);
+
+impl Value for GivenTime {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        Timestamp::read(scalar)?.map(|time| Some(Self(time))).ok_or_else(|| "can't be blank".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        Timestamp::schema()
     }
 }
 
@@ -329,6 +368,24 @@ impl<F: Input> ApiRequest<Listing<F>> {
             Some(link) => reply.with("link", link),
             None => reply,
         })
+    }
+}
+
+impl<F: Input> ApiRequest<Listing<Since<F>>> {
+    /// What the request asks for, and the requested page. Fails with 422 if something else is asked beside the changes.
+    pub fn asked(&self) -> Result<(Asked<F>, Paging), Error> {
+        let (Since { filter, updated_after }, page) = self.listing()?;
+        let Some(time) = updated_after else { return Ok((Asked::Part(filter), page)) };
+        let others = self.context.query_parameters().map(|(name, _)| name);
+        let others = others.filter(|name| !["updated_after", "limit", "cursor"].contains(name));
+        let messages: Vec<_> =
+            others.map(|other| format!("updated_after can't be combined with {other}")).collect();
+        if messages.is_empty() { Ok((Asked::Since(time), page)) } else { Err(Error::Validation(messages)) }
+    }
+
+    /// What has changed since a time, for the store.
+    pub fn changes_since(&self, time: Timestamp) -> ChangesSince<'_> {
+        ChangesSince { time, clock: self.context.clock(), settling: self.context.settling() }
     }
 }
 

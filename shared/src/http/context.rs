@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::{HeaderMap, Method};
 use lambda_http::{Request, RequestExt};
@@ -11,11 +12,11 @@ use super::envelope::{Envelope, gateway_context};
 use super::multipart::{self, SubmittedForm};
 use super::parameters::Parameters;
 use super::{Environment, Error, KnownHolders, KnownSites, headers};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::config::Edge;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
-use crate::model::{AuditActor, Device, PasswordCost, SecurityEvent, SecurityNotice};
+use crate::model::{AuditActor, Device, Notice, NoticeEvent, PasswordCost};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{AuditOrigin, PendingAdmission, Store};
@@ -232,9 +233,19 @@ impl RequestContext {
         self.received_at
     }
 
-    /// A security notice about something that the request does.
-    pub fn notice(&self, event: SecurityEvent) -> SecurityNotice {
-        SecurityNotice { id: self.ids.next(), at: self.now(), event }
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.environment.clock
+    }
+
+    /// How old a change is before lists of changes have it.
+    pub fn settling(&self) -> SignedDuration {
+        self.environment.config.settling
+    }
+
+    /// A notice about something that the request does.
+    pub fn notice(&self, event: NoticeEvent) -> Notice {
+        Notice { id: self.ids.next(), at: self.now(), event }
     }
 
     /// The browser and the network that sent the request.

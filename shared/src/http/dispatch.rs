@@ -140,9 +140,7 @@ impl Dispatch<'_> {
         }
         trace.tenant = Some(request.tenant());
         request.require(access.role)?;
-        if let Some(session) = request.session().seen(request.context.now())
-            && let Err(error) = request.replace_session(&session).await
-        {
+        if let Err(error) = request.record_use().await {
             tracing::warn!(%error, "the session's last use was not stored");
         }
         if let Some(reply) = request.second_factor_step(access.before_second_factor) {

@@ -63,6 +63,9 @@ pub enum Error {
     /// 403: the member is not an owner.
     #[error("Only owners of the organization may do this")]
     OwnersOnly,
+    /// 403: somebody else wrote the note.
+    #[error("Only the author of a note may edit it")]
+    NotTheAuthor,
     /// 404: the resource does not exist or belongs to another tenant.
     #[error("Not found")]
     NotFound,
@@ -75,8 +78,8 @@ pub enum Error {
     /// 410: the candidate was erased.
     #[error("The candidate was erased")]
     Erased,
-    /// 410: the files of an import were deleted.
-    #[error("The files of this import were deleted")]
+    /// 410: the files of an import or an export were deleted.
+    #[error("The files were deleted")]
     Expired,
     /// 410: a position in the change feed is too old, or beyond its end.
     #[error("The cursor has expired; start again without after, and compare the data that you have")]
@@ -236,7 +239,8 @@ impl Error {
             | Self::ForeignForm
             | Self::ForeignOrigin
             | Self::NotThroughCdn
-            | Self::OwnersOnly => (403, "forbidden"),
+            | Self::OwnersOnly
+            | Self::NotTheAuthor => (403, "forbidden"),
             Self::ConfirmationRequired(_) => (403, "confirmation_required"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),

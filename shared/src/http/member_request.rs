@@ -205,6 +205,14 @@ impl MemberRequest {
         Ok(self.context.store().commit(transaction).await?)
     }
 
+    /// Stores that the session is used now, unless that is stored to within 5 minutes.
+    pub(super) async fn record_use(&self) -> Result<(), Error> {
+        let Some(session) = self.session().seen(self.context.now()) else { return Ok(()) };
+        let mut transaction = self.transaction();
+        transaction.put_session_use(&self.session_hash, &session)?;
+        Ok(self.context.store().commit(transaction).await?)
+    }
+
     /// Ends the session. The reply deletes the cookie.
     pub async fn sign_out(&self, reply: Reply<Html>) -> Result<Reply<Html>, Error> {
         let mut transaction = self.transaction();

@@ -45,7 +45,7 @@ mod sign_in_pages;
 mod visible;
 
 pub use crate::input;
-pub use api_request::{ApiRequest, Listing};
+pub use api_request::{ApiRequest, Asked, Listing, Since};
 pub use app::App;
 pub use context::RequestContext;
 pub use dispatch::MemberAccess;

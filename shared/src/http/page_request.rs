@@ -26,7 +26,7 @@ use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, MemberRole, Mode, SecurityEvent,
+    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, MemberRole, Mode, NoticeEvent,
     Session, SignInMethod, Tenant,
 };
 use crate::store::Transaction;
@@ -310,7 +310,7 @@ impl PageRequest {
         transaction: &mut Transaction,
     ) -> Result<(), Error> {
         if self.known_browser(organization, &member.email).is_none() {
-            let event = SecurityEvent::NewBrowser(self.context.device());
+            let event = NoticeEvent::NewBrowser(self.context.device());
             transaction.insert_notice(member.id, &self.context.notice(event))?;
         }
         Ok(())

@@ -52,6 +52,15 @@ impl Actor {
         ActorId { kind: self.kind, id: self.id }
     }
 
+    /// Who it is, at the beginning of a sentence to members.
+    pub fn described(&self) -> String {
+        match self.kind {
+            ActorKind::ApiKey => format!("The API key \u{201c}{}\u{201d}", self.name),
+            ActorKind::App => format!("The app \u{201c}{}\u{201d}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
     /// An applicant on the career page.
     pub fn career_page() -> Self {
         Self { kind: ActorKind::CareerPage, id: None, name: "career page".to_owned() }

@@ -11,7 +11,7 @@ use super::role::InvalidTransition;
 use super::stage::Stage;
 use super::string_enum::string_enum;
 use super::{ExternalId, Lines, Role, RoleStatus, Source, Title};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, time_of_change};
 use crate::id::Id;
 
 /// Notes from a recruiter or an applicant.
@@ -319,7 +319,7 @@ impl Application {
         self.role = role.copy.clone();
         let has_changed = self.status() != before;
         if has_changed {
-            self.updated_at = now.max(self.updated_at);
+            self.updated_at = time_of_change(now, self.updated_at);
         }
         (true, has_changed)
     }
@@ -353,7 +353,7 @@ impl Application {
         self.stage_changed_at = now.max(self.stage_changed_at);
         self.screened = false;
         self.reapplied = false;
-        self.updated_at = now.max(self.updated_at);
+        self.updated_at = time_of_change(now, self.updated_at);
         if !self.visited.contains(&to) {
             self.visited.push(to);
         }

@@ -148,6 +148,10 @@ audit_actions! {
     ImportCancelled = "import.cancelled": "cancelled the import", "Import cancelled",
     /// An import was undone.
     ImportUndone = "import.undone": "undid the import", "Import undone",
+    /// An export was created.
+    ExportCreated = "export.created": "began the export", "Export begun",
+    /// The links to the files of an export were read.
+    ExportRead = "export.read": "opened the files of the export", "Files of an export opened",
 }
 
 string_enum! {
@@ -197,6 +201,8 @@ string_enum! {
         RejectionReasons = "rejection_reasons",
         /// An import.
         Import = "import",
+        /// An export.
+        Export = "export",
     }
 }
 
@@ -329,6 +335,7 @@ impl AuditAction {
             | Self::SubmissionRead => Some(AuditTargetKind::Candidate),
             Self::ApplicationRead => Some(AuditTargetKind::Application),
             Self::VoiceScreenRead => Some(AuditTargetKind::VoiceScreen),
+            Self::ExportRead => Some(AuditTargetKind::Export),
             _ => None,
         }
     }
@@ -336,7 +343,7 @@ impl AuditAction {
     /// Whether an act of this actor is recorded. The log has no reads of people by API keys, because programs read
     /// everybody every night; the request log has the key of each request. Exports are recorded in any case.
     pub fn is_recorded_for(self, actor: AuditActorKind) -> bool {
-        actor != AuditActorKind::ApiKey || self == Self::CandidateExported
+        actor != AuditActorKind::ApiKey || matches!(self, Self::CandidateExported | Self::ExportRead)
     }
 }
 

@@ -15,7 +15,7 @@ use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::{CancelReason, Screen, ScreenStatus};
 use super::stage::Stage;
 use super::{ExternalId, Source, Tags, Text};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, time_of_change};
 use crate::id::Id;
 
 /// A candidate's name.
@@ -285,11 +285,14 @@ impl CandidateRecord {
         self.applications.iter().find(|application| application.role.id == role)
     }
 
-    /// Replaces the profile, and with it the candidate's entries in the search index.
+    /// Replaces the profile, and with it the candidate's entries in the search index. `updated_at` stays if the profile is the same.
     #[must_use]
     pub fn edit(mut self, profile: Profile, now: Timestamp) -> Self {
-        self.candidate.profile = profile;
         self.index_form = IndexForm::NEWEST;
+        if self.candidate.profile == profile {
+            return self.advance_version();
+        }
+        self.candidate.profile = profile;
         self.without_moot_offers().updated(now)
     }
 
@@ -452,13 +455,24 @@ impl CandidateRecord {
         Some(Followed { record, statuses })
     }
 
-    /// The record to show while some changes of roles are not in the copies yet.
+    /// The record as if its copies had followed these changes of roles at once.
     #[must_use]
-    pub fn with_roles(self, changes: &[RoleState]) -> Self {
+    pub fn following(self, changes: &[RoleState]) -> Self {
         changes.iter().fold(self, |record, change| {
             let shown = record.clone().follow([change], change.changed_at);
             shown.map_or(record, |followed| followed.record)
         })
+    }
+
+    /// The record to show while some changes of roles are not in the copies yet. `updated_at` changes with the copies.
+    #[must_use]
+    pub fn with_roles(self, changes: &[RoleState]) -> Self {
+        let mut shown = self.clone().following(changes);
+        shown.candidate.updated_at = self.candidate.updated_at;
+        for (application, stored) in shown.applications.iter_mut().zip(&self.applications) {
+            application.updated_at = stored.updated_at;
+        }
+        shown
     }
 
     /// Checks whether the candidate can be invited to a screen for a role.
@@ -473,7 +487,7 @@ impl CandidateRecord {
     }
 
     /// Adds an open screen. The application for the role or, without any application, the candidate moves from applied
-    /// to screening.
+    /// to screening. Otherwise `updated_at` stays.
     pub fn invite(mut self, screen: OpenScreen, now: Timestamp) -> Result<Moved, MoveError> {
         self.open_screens.push(screen);
         let stage = match self.application(screen.role_id) {
@@ -482,7 +496,7 @@ impl CandidateRecord {
             }
             Some(application) => application.stage,
             None if self.applications.is_empty() => self.own.stage,
-            None => return Ok(Moved { record: self.updated(now), steps: Vec::new() }),
+            None => return Ok(Moved { record: self.advance_version(), steps: Vec::new() }),
         };
         if stage.is_end() {
             let to = Stage::Screening.as_str();
@@ -492,7 +506,7 @@ impl CandidateRecord {
             let role = self.application(screen.role_id).map(|application| application.role.id);
             return self.make(&Move::Advance(Stage::Screening), role, now);
         }
-        Ok(Moved { record: self.updated(now), steps: Vec::new() })
+        Ok(Moved { record: self.advance_version(), steps: Vec::new() })
     }
 
     /// Records a consent. For each purpose, the one with the latest `obtained_at` counts, and of several the one that was
@@ -616,7 +630,7 @@ impl CandidateRecord {
     /// The record with a new `updated_at` and the stage that follows from the applications.
     pub(super) fn updated(mut self, now: Timestamp) -> Self {
         self.candidate.stage = self.stage();
-        self.candidate.updated_at = now.max(self.candidate.updated_at);
+        self.candidate.updated_at = time_of_change(now, self.candidate.updated_at);
         self.version += 1;
         self
     }

@@ -62,6 +62,8 @@ string_enum! {
         RejectionReasons = "rejection_reasons",
         /// An import of people.
         Import = "import",
+        /// An export.
+        Export = "export",
     }
 }
 
@@ -162,6 +164,8 @@ event_types! {
     ApplicationUpdated = "application.updated", "Fields of an application were changed.", ["candidate_id", "role_id"];
     ImportFinished = "import.finished", "An import is done, has failed or was cancelled.", ["status"];
     ImportUndone = "import.undone", "An import was undone.", [];
+    NoteUpdated = "note.updated", "The text of a note about a candidate was changed.", ["candidate_id"];
+    ExportFinished = "export.finished", "An export is done, or has failed.", ["status"];
 }
 
 /// Declares the names in the data of events: the name, the JSON type of its value, and what it says.

@@ -2,27 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::candidate_file_kind::CandidateFileKind;
 use super::string_enum::string_enum;
 use super::{Actor, ResumeFile, Text};
 use crate::clock::Timestamp;
 use crate::documents::FileKind;
 use crate::id::Id;
-
-string_enum! {
-    /// What a file of a candidate is.
-    #[derive(Default)]
-    pub enum CandidateFileKind {
-        /// A resume.
-        #[default]
-        Resume = "resume",
-        /// A cover letter.
-        CoverLetter = "cover_letter",
-        /// Samples of the candidate's work.
-        Portfolio = "portfolio",
-        /// Anything else.
-        Other = "other",
-    }
-}
 
 string_enum! {
     /// What can be done with a file.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::actor::Actor;
 use super::day::Day;
 use super::import_settings::{DateFormat, ImportMapping, TextEncoding};
+use super::import_zip::{ImportZip, ImportedFile};
 use super::phone_digits::PlainPhones;
 use super::string_enum::string_enum;
 use super::tags::Tags;
@@ -165,6 +166,15 @@ impl ImportCounts {
         }
     }
 
+    /// The counts after one of the rows has another result than before.
+    #[must_use]
+    pub fn changed(&self, before: RowResult, after: RowResult) -> Self {
+        let (mut one, mut other) = (Self::default(), Self::default());
+        one.add(before, false);
+        other.add(after, false);
+        self.after(one, other)
+    }
+
     /// The number of rows with a verdict.
     pub const fn judged(&self) -> u64 {
         self.create + self.update + self.unchanged + self.invalid
@@ -255,6 +265,9 @@ pub struct Import {
     /// When it was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<Timestamp>,
+    /// The ZIP with files of its people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zip: Option<ImportZip>,
     /// Whether its files are deleted.
     pub is_cleared: bool,
     /// When the task that works on it is due.
@@ -323,6 +336,7 @@ impl Import {
             ended_at: None,
             undone_by: None,
             undone_at: None,
+            zip: None,
             is_cleared: false,
             task_due: Some(later(now, Self::WAIT)),
             version: 1,
@@ -346,7 +360,7 @@ impl Import {
     }
 
     /// The beginning of the keys of the import's files.
-    fn files(&self, tenant: Tenant) -> String {
+    pub(super) fn files(&self, tenant: Tenant) -> String {
         let mode = tenant.mode.as_str();
         format!("{}{mode}/{}-{}/", Self::files_of(tenant.organization), self.id, self.secret)
     }
@@ -364,6 +378,11 @@ impl Import {
     /// The key of the verdicts of a part.
     pub fn verdict_file(&self, tenant: Tenant, part: u32) -> String {
         format!("{}verdicts/{part}", self.files(tenant))
+    }
+
+    /// Until when a checked import can be run.
+    pub fn run_until(&self) -> Timestamp {
+        later(self.checked_at.unwrap_or(self.created_at), Self::CHECKED)
     }
 
     /// Whether it counts towards the maximum.
@@ -384,7 +403,20 @@ impl Import {
         later(self.ended_at.or(self.checked_at).unwrap_or(self.created_at), Self::KEPT)
     }
 
-    fn next(&self) -> Self {
+    /// Who asked for its latest step: for the undo, else for the run, else for the check.
+    pub fn asked_by(&self) -> &Actor {
+        self.undone_by.as_ref().or(self.run_by.as_ref()).unwrap_or(&self.created_by)
+    }
+
+    /// Whether nobody and nothing works on it any more.
+    pub const fn is_over(&self) -> bool {
+        matches!(
+            self.status,
+            ImportStatus::Done | ImportStatus::Undone | ImportStatus::Failed | ImportStatus::Cancelled
+        )
+    }
+
+    pub(super) fn next(&self) -> Self {
         Self { version: self.version + 1, ..self.clone() }
     }
 
@@ -426,7 +458,7 @@ impl Import {
     pub fn after_turn(&self, before: &ImportPart, after: &ImportPart, now: Timestamp) -> Self {
         let counts = self.counts.after(before.counts, after.counts);
         let due_for_erasure = match self.status {
-            ImportStatus::Checking => self.due_for_erasure + after.due_for_erasure,
+            ImportStatus::Checking => self.due_for_erasure - before.due_for_erasure + after.due_for_erasure,
             _ => self.due_for_erasure,
         };
         let (position, done) = (self.position + 1, self.done + after.rows);
@@ -440,14 +472,14 @@ impl Import {
     }
 
     /// The import when all parts have had their turn.
-    fn turn_over(self, now: Timestamp) -> Self {
+    pub(super) fn turn_over(self, now: Timestamp) -> Self {
         match self.status {
-            ImportStatus::Checking => Self {
-                status: ImportStatus::Checked,
-                checked_at: Some(now),
-                task_due: Some(later(now, Self::CHECKED)),
-                ..self
-            },
+            ImportStatus::Checking => {
+                let checked = Self { status: ImportStatus::Checked, checked_at: Some(now), ..self };
+                // It is looked at once whether an awaited ZIP is here.
+                let due = if checked.awaited_zip().is_some() { now } else { checked.run_until() };
+                Self { task_due: Some(due), ..checked }
+            }
             ImportStatus::Undoing => {
                 let due = self.kept_until().max(now);
                 Self { status: ImportStatus::Undone, undone_at: Some(now), task_due: Some(due), ..self }
@@ -475,6 +507,7 @@ impl Import {
             done: 0,
             run_by: Some(actor),
             run_at: Some(now),
+            zip: self.zip_at_run(),
             task_due: Some(now),
             ..self.next()
         })
@@ -506,7 +539,12 @@ impl Import {
     #[must_use]
     pub fn cleared(&self, now: Timestamp) -> Self {
         let task_due = Some(self.kept_until()).filter(|due| *due > now);
-        Self { is_cleared: task_due.is_none(), task_due, ..self.next() }
+        // Why a ZIP was refused may have names of files.
+        let zip = self
+            .zip
+            .clone()
+            .map(|zip| ImportZip { reason: zip.reason.filter(|_| task_due.is_some()), ..zip });
+        Self { is_cleared: task_due.is_none(), task_due, zip, ..self.next() }
     }
 }
 
@@ -555,7 +593,10 @@ pub struct ImportedRow {
     /// The notes that were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Id>,
-    /// The number of applications and notes that events tell of, of a new person who took several writes.
+    /// What became of its files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ImportedFile>,
+    /// The number of applications, notes and files that events tell of, of a new person who took several writes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub told: usize,
     /// The fields of a known person that were filled or replaced.
@@ -592,6 +633,13 @@ pub struct ImportUse {
     pub rows: u64,
     /// The version, which grows with every write; 0 if nothing is stored.
     pub version: u64,
+}
+
+impl ImportedRow {
+    /// The identifiers of the files that were made.
+    pub fn file_ids(&self) -> Vec<Id> {
+        self.files.iter().filter_map(|file| file.id).collect()
+    }
 }
 
 impl ImportUse {
@@ -634,4 +682,7 @@ pub struct ImportVerdict {
     pub messages: Vec<String>,
     /// The person, if there is one.
     pub candidate_id: Option<Id>,
+    /// The numbers of the files in the ZIP of the import that it gets, or has got.
+    #[serde(default)]
+    pub files: Vec<u64>,
 }

@@ -103,6 +103,8 @@ string_enum! {
         Status = "status",
         /// Why the application was rejected.
         RejectionReason = "rejection_reason",
+        /// Who rejected the application: the team, or the candidate.
+        RejectedBy = "rejected_by",
         /// When the application was rejected.
         RejectedAt = "rejected_at",
         /// Answers as JSON.

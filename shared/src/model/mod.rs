@@ -13,6 +13,7 @@ mod audience;
 mod audit;
 mod bulk_act;
 mod candidate;
+mod candidate_file_kind;
 mod career_site;
 mod channel;
 mod consent;
@@ -25,13 +26,16 @@ mod device;
 mod erasure;
 mod event;
 mod evidence;
+mod export;
 mod file;
 mod folding;
 mod gate_hash;
 mod grant;
 mod hiring_stats;
 mod import;
+mod import_matching;
 mod import_settings;
+mod import_zip;
 mod imported_people;
 mod index_form;
 mod job_board;
@@ -39,8 +43,10 @@ mod label;
 mod legal_hold;
 mod logo;
 mod member;
+mod mentions;
 mod network;
 mod note;
+mod notice;
 mod offered;
 mod opening;
 mod organization;
@@ -64,7 +70,6 @@ pub mod schema;
 mod screen;
 mod search;
 mod second_factor;
-mod security_notice;
 mod session;
 mod slug;
 mod source;
@@ -102,6 +107,7 @@ pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
     OpenScreen, OwnStage, Profile, Step, TooManyConsents, Unfinished,
 };
+pub use candidate_file_kind::CandidateFileKind;
 pub use career_site::{ApplicationLimits, Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
@@ -116,9 +122,13 @@ pub use event::{
     Change, DATA_NAMES, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType,
 };
 pub use evidence::Evidence;
+pub use export::{
+    Export, ExportFile, ExportFormat, ExportKind, ExportOrder, ExportStatus, ExportStep, ExportUse,
+    TooManyExports,
+};
 pub use file::{
-    AwaitedUpload, CandidateFile, CandidateFileKind, FileContent, FileName, FileOrigin, FileStatus,
-    TooManyFiles, giving_way_to_form, giving_way_to_team,
+    AwaitedUpload, CandidateFile, FileContent, FileName, FileOrigin, FileStatus, TooManyFiles,
+    giving_way_to_form, giving_way_to_team,
 };
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
@@ -132,6 +142,7 @@ pub use import::{
     ImportStatus, ImportUse, ImportVerdict, ImportedRow, RowResult,
 };
 pub use import_settings::{DateFormat, ImportColumn, ImportField, ImportMapping, TextEncoding};
+pub use import_zip::{AssignedFile, ImportFilesStatus, ImportZip, ImportedFile, ZippedFile};
 pub use imported_people::ImportedApplication;
 pub use index_form::IndexForm;
 pub use job_board::JobBoard;
@@ -139,8 +150,10 @@ pub use label::Label;
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};
+pub use mentions::{Handles, may_mention};
 pub use network::Networks;
 pub use note::{Note, NoteText};
+pub use notice::{ImportOutcome, Notice, NoticeEvent};
 pub use offered::{Offered, OfferedConsent};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{
@@ -179,7 +192,6 @@ pub use screen::{
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};
-pub use security_notice::{SecurityEvent, SecurityNotice};
 pub use session::{Session, SignInMethod};
 pub use slug::Slug;
 pub use source::Source;

@@ -191,6 +191,14 @@ impl Plan {
         }
     }
 
+    /// The number of exports per day in each mode.
+    pub const fn exports_per_day(self) -> u64 {
+        match self {
+            Self::Free => 1,
+            Self::Pro => 20,
+        }
+    }
+
     /// The number of telephone calls per day.
     pub const fn calls_per_day(self) -> u64 {
         match self {
@@ -231,6 +239,8 @@ string_enum! {
         WebhooksWrite = "webhooks:write",
         /// Import people, and undo imports.
         DataImport = "data:import",
+        /// Export the organization's data.
+        DataExport = "data:export",
     }
 }
 
@@ -242,7 +252,7 @@ impl Scope {
 
     /// Whether owners alone give the scope.
     pub const fn is_for_owners(self) -> bool {
-        matches!(self, Self::CandidatesErase | Self::AuditRead | Self::DataImport)
+        matches!(self, Self::CandidatesErase | Self::AuditRead | Self::DataImport | Self::DataExport)
     }
 
     /// A description of what the scope allows, for the member who grants it.
@@ -264,6 +274,7 @@ impl Scope {
             Self::WebhooksRead => "See webhook endpoints and their deliveries",
             Self::WebhooksWrite => "Create, change and delete webhook endpoints, and repeat deliveries",
             Self::DataImport => "Import people from files, and undo imports",
+            Self::DataExport => "Export everything that the scopes allow to see, as files",
         }
     }
 }
@@ -302,6 +313,7 @@ impl Scopes {
             Scope::WebhooksRead,
             Scope::WebhooksWrite,
             Scope::DataImport,
+            Scope::DataExport,
         ];
         Scope::ALL.into_iter().filter(|scope| !chosen.contains(scope)).collect()
     }

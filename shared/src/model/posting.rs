@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
 use super::{Questions, Role, Slug};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, time_of_change};
 use crate::descriptions;
 use crate::id::Id;
 
@@ -48,6 +48,18 @@ impl PostingContent {
             ("questions", *questions != other.questions),
         ]
         .into_iter()
+    }
+
+    /// The names of the fields that a posting takes from its role, and whether it shows something else after a change of the
+    /// role.
+    pub fn followed(
+        &self,
+        before: &RoleContent,
+        after: &RoleContent,
+    ) -> impl Iterator<Item = (&'static str, bool)> {
+        let (old, new) = (self.shown(before), self.shown(after));
+        [("title", old.title != new.title), ("public_description", old.description != new.description)]
+            .into_iter()
     }
 
     /// The content as shown. `role` is the content of the posting's role.
@@ -147,8 +159,14 @@ impl Posting {
         Self { content, ..self.changed(now) }
     }
 
+    /// The posting after its role has changed: with a new time if it shows something else now.
+    #[must_use]
+    pub fn follow(self, before: &RoleContent, after: &RoleContent, now: Timestamp) -> Self {
+        if self.content.shown(before) == self.content.shown(after) { self } else { self.changed(now) }
+    }
+
     fn changed(self, now: Timestamp) -> Self {
-        Self { updated_at: now.max(self.updated_at), version: self.version + 1, ..self }
+        Self { updated_at: time_of_change(now, self.updated_at), version: self.version + 1, ..self }
     }
 }
 

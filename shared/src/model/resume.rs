@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Import, Slug, Tenant, WebAddress};
+use super::{Export, Import, Slug, Tenant, WebAddress};
 use crate::documents::FileKind;
 use crate::id::Id;
 
@@ -70,12 +70,19 @@ impl ResumeFile {
         format!("{name}-q")
     }
 
-    /// The prefixes of the keys of all files of an organization: stored, of suspect forms, of imports, or just uploaded. `slugs` are
+    /// The prefixes of the keys of all files of an organization: stored, of suspect forms, of imports and exports, or just uploaded. `slugs` are
     /// those of both modes.
-    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 5] {
+    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 6] {
         let [live, test] = slugs.map(|slug| format!("{INCOMING}{slug}/"));
-        let imports = Import::files_of(organization);
-        [format!("{PREFIX}{organization}/"), format!("{SUSPECTS}{organization}/"), imports, live, test]
+        let (imports, exports) = (Import::files_of(organization), Export::files_of(organization));
+        [
+            format!("{PREFIX}{organization}/"),
+            format!("{SUSPECTS}{organization}/"),
+            imports,
+            exports,
+            live,
+            test,
+        ]
     }
 
     /// The key to which an applicant's file is uploaded, before it is checked and stored. Applicants see it, so it

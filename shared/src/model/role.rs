@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::{CountedCause, ExternalId, Lines, Pay, Places, Slug, Stage, Text, TimeZoneName};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, time_of_change};
 use crate::id::Id;
 
 /// The title of a role or posting.
@@ -312,7 +312,7 @@ impl Role {
     }
 
     fn changed(self, now: Timestamp) -> Self {
-        Self { updated_at: now.max(self.updated_at), version: self.version + 1, ..self }
+        Self { updated_at: time_of_change(now, self.updated_at), version: self.version + 1, ..self }
     }
 }
 

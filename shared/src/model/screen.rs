@@ -10,7 +10,7 @@ use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use super::text::Lines;
 use super::turn::Turn;
-use crate::clock::{Timestamp, later};
+use crate::clock::{Timestamp, later, time_of_change};
 use crate::id::Id;
 
 /// How long after its scheduled time a call may still be made.
@@ -553,10 +553,10 @@ impl ScreenRecord {
         self
     }
 
-    /// Updates the state of the call at the provider. `note` explains a problem to the users.
+    /// Updates the state of the call at the provider. `note` explains a problem to the users. `updated_at` stays if the note does.
     #[must_use]
     pub fn dial(self, dialing: CallState, note: Option<String>, due: Timestamp, now: Timestamp) -> Self {
-        let mut record = self.changed(now);
+        let mut record = if self.screen.summary == note { self.advanced() } else { self.changed(now) };
         match std::mem::replace(&mut record.dialing, dialing) {
             CallState::Placed(ended) if record.dialing == CallState::Due => record.orders.ended.push(ended),
             _ => {}
@@ -593,16 +593,18 @@ impl ScreenRecord {
         })
     }
 
-    /// Postpones the next task.
+    /// Postpones the next task. `updated_at` stays.
     #[must_use]
-    pub fn postpone(self, due: Timestamp, now: Timestamp) -> Self {
-        let mut record = self.changed(now);
-        record.task_due = Some(due);
-        record
+    pub fn postpone(self, due: Timestamp) -> Self {
+        Self { task_due: Some(due), ..self.advanced() }
     }
 
     fn changed(mut self, now: Timestamp) -> Self {
-        self.screen.updated_at = now.max(self.screen.updated_at);
+        self.screen.updated_at = time_of_change(now, self.screen.updated_at);
+        self.advanced()
+    }
+
+    fn advanced(mut self) -> Self {
         self.version += 1;
         self
     }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, Member, Mode, SecurityEvent};
+use super::{Device, Member, Mode, NoticeEvent};
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 
@@ -30,11 +30,12 @@ pub struct Session {
     pub mode: Mode,
     /// The browser and the network at sign-in.
     pub device: Device,
-    /// Whether the member had security notices at sign-in and has not dismissed them in this session.
+    /// Whether the member has notices that were not dismissed in this session: from before the sign-in, or about the member's
+    /// work.
     pub has_notices: bool,
     /// The newest of these notices; `None` for sessions from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newest_notice: Option<SecurityEvent>,
+    pub newest_notice: Option<NoticeEvent>,
     /// When the member signed in.
     pub created_at: Timestamp,
     /// When the member last gave the password or a passkey.

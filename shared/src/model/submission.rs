@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::application::Notes;
 use super::candidate::{CandidateRecord, Name};
+use super::candidate_file_kind::CandidateFileKind;
 use super::consent::SubmittedConsent;
 use super::contact::{Email, WebAddress};
-use super::file::{CandidateFile, CandidateFileKind, FileOrigin};
+use super::file::{CandidateFile, FileOrigin};
 use super::offered::{Offered, OfferedConsent};
 use super::phone::{Phone, TypedPhone};
 use super::{Answer, Application, Profile, Resume, Source};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, time_of_change};
 use crate::id::Id;
 
 /// What an applicant entered in the form on the career page.
@@ -128,15 +129,6 @@ impl CandidateRecord {
         self
     }
 
-    /// Says that an application has another answer, which came after its form.
-    #[must_use]
-    pub fn with_later_answer(mut self, application: Id, now: Timestamp) -> Self {
-        if let Some(application) = self.application_mut(application) {
-            application.updated_at = now.max(application.updated_at);
-        }
-        self.with_answers(application)
-    }
-
     /// Adds a form with which the candidate applied again for the role.
     #[must_use]
     pub fn reapply(mut self, submission: &Submission) -> Submitted {
@@ -145,7 +137,7 @@ impl CandidateRecord {
             dropped = application.add_submission(submission, true);
             application.reapplied_at = Some(application.reapplied_at.map_or(now, |earlier| earlier.max(now)));
             application.reapplied = true;
-            application.updated_at = now.max(application.updated_at);
+            application.updated_at = time_of_change(now, application.updated_at);
         }
         Submitted { record: self.without_moot_offers().updated(now), dropped }
     }
@@ -155,6 +147,7 @@ impl CandidateRecord {
     #[must_use]
     pub fn add_file(mut self, file: &CandidateFile, now: Timestamp) -> Self {
         let is_resume = file.kind == CandidateFileKind::Resume && file.question_id.is_none();
+        let before = self.resumes();
         let application = file.application_id.and_then(|id| self.application_mut(id));
         if let Some(application) = application.filter(|_| is_resume) {
             if file.origin == FileOrigin::LaterForm {
@@ -163,10 +156,28 @@ impl CandidateRecord {
             } else {
                 application.resume_file_id = Some(file.id);
             }
-            application.updated_at = now.max(application.updated_at);
         }
         if let Some(stored) = file.stored().filter(|_| file.is_own_resume()) {
             self.candidate.profile.resume = Some(Resume::File(stored.clone()));
+        }
+        self.with_resumes_since(&before, now)
+    }
+
+    /// The resumes of the applications and of the candidate.
+    fn resumes(&self) -> (Vec<Option<Id>>, Option<Resume>) {
+        let of_applications = self.applications.iter().map(|application| application.resume_file_id);
+        (of_applications.collect(), self.candidate.profile.resume.clone())
+    }
+
+    /// The next version. What has another resume than `before` gets a new `updated_at`: lists do not show other files.
+    fn with_resumes_since(mut self, before: &(Vec<Option<Id>>, Option<Resume>), now: Timestamp) -> Self {
+        if self.resumes() == *before {
+            return self.advance_version();
+        }
+        for (application, before) in self.applications.iter_mut().zip(&before.0) {
+            if application.resume_file_id != *before {
+                application.updated_at = time_of_change(now, application.updated_at);
+            }
         }
         self.updated(now)
     }
@@ -174,7 +185,8 @@ impl CandidateRecord {
     /// Removes a file. If it was the candidate's resume, the newest of the `others` is now.
     #[must_use]
     pub fn remove_file(self, file: &CandidateFile, others: &[CandidateFile], now: Timestamp) -> Self {
-        self.without_file(file, others).updated(now)
+        let before = self.resumes();
+        self.without_file(file, others).with_resumes_since(&before, now)
     }
 
     /// The same without the advance to the next version.
@@ -202,8 +214,10 @@ impl CandidateRecord {
     pub fn accept_offered(mut self, application: Id, file: Option<&CandidateFile>, now: Timestamp) -> Self {
         let Some(application) = self.application_mut(application) else { return self };
         let offered = application.offered.take().unwrap_or_default();
-        application.resume_file_id = file.map(|file| file.id).or(application.resume_file_id);
-        application.updated_at = now.max(application.updated_at);
+        if let Some(file) = file.filter(|file| application.resume_file_id != Some(file.id)) {
+            application.resume_file_id = Some(file.id);
+            application.updated_at = time_of_change(now, application.updated_at);
+        }
         let Profile { phone, resume, .. } = &mut self.candidate.profile;
         *phone = offered.phone.or_else(|| phone.take());
         let stored = file.and_then(CandidateFile::stored).cloned();
@@ -211,14 +225,13 @@ impl CandidateRecord {
         self.without_moot_offers().updated(now)
     }
 
-    /// Dismisses what is offered to an application. The submissions keep it.
+    /// Dismisses what is offered to an application. The submissions keep it. `updated_at` stays, because no list shows it.
     #[must_use]
-    pub fn dismiss_offered(mut self, application: Id, now: Timestamp) -> Self {
+    pub fn dismiss_offered(mut self, application: Id) -> Self {
         if let Some(application) = self.application_mut(application) {
             application.offered = None;
-            application.updated_at = now.max(application.updated_at);
         }
-        self.updated(now)
+        self.advance_version()
     }
 
     /// Withdraws offers that would change nothing: the telephone number that the candidate has, and consents that are given

@@ -25,6 +25,8 @@ string_enum! {
         BulkAct = "bulk_act",
         /// Work on an import, or on its undo, or delete its files.
         Import = "import",
+        /// Work on an export, or delete its files.
+        Export = "export",
         /// Revoke an API key that another one replaces.
         KeyEnd = "key_end",
     }

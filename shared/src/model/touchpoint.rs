@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 
 use super::application::{Application, Move, Notes};
 use super::candidate::{CandidateRecord, Step};
+use super::candidate_file_kind::CandidateFileKind;
 use super::consent::{Consent, ConsentPurpose};
-use super::file::{CandidateFile, CandidateFileKind};
+use super::file::CandidateFile;
 use super::rejection::{Cause, EndedBy, Reason};
 use super::resume::Resume;
 use super::screen::{CancelReason, ReviewDecision, ScreenResult};
@@ -153,6 +154,11 @@ pub enum TouchpointKind {
         /// The note.
         note_id: Id,
     },
+    /// The text of a note about the candidate was changed.
+    NoteUpdated {
+        /// The note.
+        note_id: Id,
+    },
     /// A note about the candidate was deleted.
     NoteDeleted {
         /// The note.
@@ -280,6 +286,7 @@ impl TouchpointKind {
             | Self::Imported { .. }
             | Self::Updated { .. }
             | Self::NoteAdded { .. }
+            | Self::NoteUpdated { .. }
             | Self::NoteDeleted { .. }
             | Self::ConsentChanged { .. } => None,
         }

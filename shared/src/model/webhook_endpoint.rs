@@ -9,7 +9,7 @@ use super::string_enum::string_enum;
 use super::{
     Actor, AuditActor, AuditActorKind, AuditActorTerm, EndpointUrl, EventType, Tenant, Text, WebhookKeys,
 };
-use crate::clock::{Timestamp, later};
+use crate::clock::{Timestamp, later, time_of_change};
 use crate::id::Id;
 use crate::random::Random;
 use crate::secret::Secret;
@@ -157,7 +157,7 @@ impl WebhookEndpoint {
     /// The next version, as changed at this time.
     #[must_use]
     pub fn changed(self, now: Timestamp) -> Self {
-        Self { updated_at: now, version: self.version + 1, ..self }
+        Self { updated_at: time_of_change(now, self.updated_at), version: self.version + 1, ..self }
     }
 
     /// The endpoint with new keys. The current ones sign for another day.

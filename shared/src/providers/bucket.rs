@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use jiff::SignedDuration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::ETAG;
+use reqwest::header::{CONTENT_RANGE, ETAG};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use url::Url;
@@ -42,6 +42,10 @@ const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
 const LONG_TRANSFER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The size limit of a response that is not a file, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;
+/// The minimum size of a part of an upload that is not the last, in bytes.
+pub const MIN_PART: usize = 5 * 1024 * 1024;
+/// The code of S3 for an upload in parts that was never begun, or is over.
+const NO_SUCH_UPLOAD: &str = "NoSuchUpload";
 /// The maximum number of keys in a list.
 const MAX_KEYS: u32 = 100;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -312,7 +316,16 @@ impl Bucket {
 
     /// Whether there is an object at `key`.
     pub async fn has(&self, key: &str, now: Timestamp) -> Result<bool, BucketError> {
-        Ok(self.read_range(key, 0, 1, now).await?.is_some())
+        Ok(self.get_range(key, 0, 1, now).await?.is_some())
+    }
+
+    /// The size of the object at `key` in bytes. Returns `None` if it does not exist.
+    pub async fn size(&self, key: &str, now: Timestamp) -> Result<Option<u64>, BucketError> {
+        let Some(response) = self.get_range(key, 0, 1, now).await? else { return Ok(None) };
+        let range =
+            response.headers.get(CONTENT_RANGE).and_then(|range| str::from_utf8(range.as_bytes()).ok());
+        let size = range.and_then(|range| range.rsplit_once('/')?.1.parse().ok());
+        size.map(Some).ok_or(BucketError::Unavailable("it had no size"))
     }
 
     /// Reads at most `length` bytes of the object at `key`, from `start` on: none beyond its end. Returns `None` if the object
@@ -324,14 +337,25 @@ impl Bucket {
         length: usize,
         now: Timestamp,
     ) -> Result<Option<Bytes>, BucketError> {
+        let found = self.get_range(key, start, length, now).await?;
+        let is_beyond = |response: &Response| response.status == StatusCode::RANGE_NOT_SATISFIABLE;
+        Ok(found.map(|response| if is_beyond(&response) { Bytes::new() } else { response.body }))
+    }
+
+    async fn get_range(
+        &self,
+        key: &str,
+        start: u64,
+        length: usize,
+        now: Timestamp,
+    ) -> Result<Option<Response>, BucketError> {
         let url = self.object_url(key)?;
         let range = format!("bytes={start}-{}", start + (length as u64).saturating_sub(1));
         let request = self.http.get(&url).timeout(TRANSFER_TIMEOUT);
         let request = self.signed("GET", &url, request, &[("range", &range)], now).await?;
         let response = self.http.send_up_to(request, length.max(MAX_RESPONSE)).await.map_err(unavailable)?;
         match (response.status, error_code(&response)) {
-            (StatusCode::PARTIAL_CONTENT, _) => Ok(Some(response.body)),
-            (StatusCode::RANGE_NOT_SATISFIABLE, _) => Ok(Some(Bytes::new())),
+            (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE, _) => Ok(Some(response)),
             (StatusCode::NOT_FOUND, Some("NoSuchKey")) => Ok(None),
             _ => Err(bucket_error(&response)),
         }
@@ -403,6 +427,89 @@ impl Bucket {
         self.put(key, content, &headers, TRANSFER_TIMEOUT, now).await.map(drop)
     }
 
+    /// Begins the upload of a large object in parts, as an attachment. Returns the identifier of the upload.
+    pub async fn begin_upload(
+        &self,
+        key: &str,
+        media_type: &str,
+        now: Timestamp,
+    ) -> Result<String, BucketError> {
+        let url = format!("{}?uploads=", self.object_url(key)?);
+        let headers =
+            [("content-disposition", "attachment"), ("content-length", "0"), ("content-type", media_type)];
+        let request = self.signed("POST", &url, self.http.post(&url), &headers, now).await?;
+        let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
+        let begun = String::from_utf8_lossy(&response.body);
+        let id = begun.split_once("<UploadId>").and_then(|(_, rest)| rest.split_once("</UploadId>"));
+        match id {
+            Some((id, _)) if response.status == StatusCode::OK => Ok(id.to_owned()),
+            _ => Err(bucket_error(&response)),
+        }
+    }
+
+    /// Uploads a part of an object, in place of any part with the same number, which counts from 1. All parts but the last have at
+    /// least [`MIN_PART`] bytes. Returns the part's entity tag.
+    pub async fn upload_part(
+        &self,
+        key: &str,
+        upload: &str,
+        number: usize,
+        content: Bytes,
+        now: Timestamp,
+    ) -> Result<String, BucketError> {
+        let upload = utf8_percent_encode(upload, &UNRESERVED);
+        let url = format!("{}?partNumber={number}&uploadId={upload}", self.object_url(key)?);
+        let response = self.put_to(&url, content, &[], TRANSFER_TIMEOUT, now).await?;
+        let etag = response.headers.get(ETAG).and_then(|etag| str::from_utf8(etag.as_bytes()).ok());
+        etag.map(str::to_owned).ok_or(BucketError::Unavailable("it had no entity tag"))
+    }
+
+    /// Makes an object of the parts with these entity tags. An upload that was finished stays so.
+    pub async fn finish_upload(
+        &self,
+        key: &str,
+        upload: &str,
+        etags: &[String],
+        now: Timestamp,
+    ) -> Result<(), BucketError> {
+        let url = format!("{}?uploadId={}", self.object_url(key)?, utf8_percent_encode(upload, &UNRESERVED));
+        let parts = etags.iter().zip(1..).map(|(etag, number)| {
+            // Quotes are the only characters of entity tags that XML would escape, and in texts it need not.
+            format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>")
+        });
+        let body =
+            format!("<CompleteMultipartUpload>{}</CompleteMultipartUpload>", parts.collect::<String>());
+        let body = Bytes::from(body);
+        let headers = [("content-type", "application/xml")];
+        let to_sign =
+            ToSign { method: "POST", url: &url, headers: &headers, body: SignableBody::Bytes(&body) };
+        let request = self.http.post(&url).timeout(TRANSFER_TIMEOUT);
+        let request = self.signer.add_to(request, to_sign, settings(), now).await?;
+        let response =
+            self.http.send_up_to(request.body(body.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
+        // S3 may send status 200 before it has made the object, so only the body shows the result.
+        let is_made = String::from_utf8_lossy(&response.body).contains("<CompleteMultipartUploadResult");
+        if response.status == StatusCode::OK && is_made {
+            return Ok(());
+        }
+        // A killed run may have finished it.
+        if error_code(&response) == Some(NO_SUCH_UPLOAD) && self.has(key, now).await? {
+            return Ok(());
+        }
+        Err(bucket_error(&response))
+    }
+
+    /// Gives up an upload in parts, if there is one, and deletes its parts.
+    pub async fn abort_upload(&self, key: &str, upload: &str, now: Timestamp) -> Result<(), BucketError> {
+        let url = format!("{}?uploadId={}", self.object_url(key)?, utf8_percent_encode(upload, &UNRESERVED));
+        let request = self.signed("DELETE", &url, self.http.delete(&url), &[], now).await?;
+        let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
+        match (response.status, error_code(&response)) {
+            (StatusCode::NO_CONTENT, _) | (_, Some(NO_SUCH_UPLOAD)) => Ok(()),
+            _ => Err(bucket_error(&response)),
+        }
+    }
+
     /// Stores an object, deletes it, and returns how S3 encrypted it.
     pub async fn try_encryption(&self, key: &str, now: Timestamp) -> Result<Encryption, BucketError> {
         let stored = self.put(key, Bytes::from_static(b"smoke"), &[], TRANSFER_TIMEOUT, now).await?;
@@ -420,9 +527,19 @@ impl Bucket {
         timeout: Duration,
         now: Timestamp,
     ) -> Result<Response, BucketError> {
-        let url = self.object_url(key)?;
-        let to_sign = ToSign { method: "PUT", url: &url, headers, body: SignableBody::Bytes(&content) };
-        let request = self.http.put(&url).timeout(timeout);
+        self.put_to(&self.object_url(key)?, content, headers, timeout, now).await
+    }
+
+    async fn put_to(
+        &self,
+        url: &str,
+        content: Bytes,
+        headers: &[(&str, &str)],
+        timeout: Duration,
+        now: Timestamp,
+    ) -> Result<Response, BucketError> {
+        let to_sign = ToSign { method: "PUT", url, headers, body: SignableBody::Bytes(&content) };
+        let request = self.http.put(url).timeout(timeout);
         let request = self.signer.add_to(request, to_sign, settings(), now).await?;
         let response =
             self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
@@ -847,6 +964,49 @@ mod tests {
                 assert_eq!(request.header(name), value, "{name}");
             }
             assert_eq!(request.body, "{}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_object_is_uploaded_in_parts() {
+        let begun = xml(
+            200,
+            "<InitiateMultipartUploadResult><UploadId>a+b.c</UploadId></InitiateMultipartUploadResult>",
+        );
+        let test_server = TestServer::playing(&begun).await;
+        let client = bucket(Some(&test_server.url), None);
+        assert_eq!(client.begin_upload(KEY, "text/csv", NOW).await, Ok("a+b.c".to_owned()));
+        let request = test_server.request();
+        assert_eq!(request.line, format!("POST /rolecall-resumes/{KEY}?uploads= HTTP/1.1"));
+        assert_eq!(request.header("content-disposition"), "attachment");
+
+        let stored = Play::response(200, "etag: \"e\"\r\n", "");
+        let test_server = TestServer::playing(&stored).await;
+        let client = bucket(Some(&test_server.url), None);
+        let part = client.upload_part(KEY, "a+b.c", 2, Bytes::from_static(b"x"), NOW).await;
+        assert_eq!(part, Ok("\"e\"".to_owned()));
+        let request = test_server.request();
+        let query = "partNumber=2&uploadId=a%2Bb.c";
+        assert_eq!(request.line, format!("PUT /rolecall-resumes/{KEY}?{query} HTTP/1.1"));
+
+        let busy = BucketError::Unavailable("S3 is overloaded or failing");
+        let made = "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>";
+        for (status, answer, expected) in [
+            (200, made.to_owned(), Ok(())),
+            (200, format!("  \n{}", error("InternalError")), Err(busy)),
+            (400, error("InvalidPart"), Err(BucketError::Refused("InvalidPart".to_owned()))),
+        ] {
+            let test_server = TestServer::playing(&xml(status, &answer)).await;
+            let client = bucket(Some(&test_server.url), None);
+            let etags = ["\"e\"".to_owned(), "\"f\"".to_owned()];
+            assert_eq!(client.finish_upload(KEY, "a+b.c", &etags, NOW).await, expected);
+            let body = test_server.request().body;
+            assert!(body.contains("<Part><PartNumber>2</PartNumber><ETag>\"f\"</ETag></Part>"), "{body}");
+        }
+        for (status, answer) in [(204, String::new()), (404, error("NoSuchUpload"))] {
+            let test_server = TestServer::playing(&xml(status, &answer)).await;
+            let client = bucket(Some(&test_server.url), None);
+            assert_eq!(client.abort_upload(KEY, "a+b.c", NOW).await, Ok(()));
         }
     }
 

@@ -41,7 +41,11 @@ pub enum FileError {
 impl CheckedFile {
     /// Checks a file from a form. Its name and its declared type come from the sender and are not trusted.
     pub fn check(content: Bytes) -> Result<Self, FileError> {
-        let content = within_limit(content)?;
+        Ok(Self::check_content(within_limit(content)?)?)
+    }
+
+    /// Checks a file that is known to be no larger than a candidate's files are.
+    pub fn check_content(content: Bytes) -> Result<Self, Refusal> {
         let kind = FileKind::of(&content)?;
         Ok(Self { content, kind })
     }
@@ -145,7 +149,7 @@ pub fn attach_to_form(
             }
             if is_first {
                 transaction.add_answer(candidate_id, application, answer)?;
-                after = after.with_later_answer(application.id, now);
+                after = after.with_answers(application.id);
             }
         }
         (Some(_), None) => {}
@@ -184,12 +188,17 @@ fn arrive(
     author: &Author<'_>,
 ) -> Result<CandidateRecord, StoreError> {
     let after = before.clone().add_file(file, author.at);
+    transaction.replace_candidate(before, &after, &author.touchpoints(history_of(file, before)))?;
+    Ok(after)
+}
+
+/// The entries in the history for a file of the team that is here.
+pub fn history_of(file: &CandidateFile, before: &CandidateRecord) -> Vec<TouchpointKind> {
     let mut history = vec![TouchpointKind::of_new_file(file, before)];
     if let Some(stored) = file.stored().filter(|_| file.is_own_resume()) {
         history.push(updated(true, Resume::File(stored.clone())));
     }
-    transaction.replace_candidate(before, &after, &author.touchpoints(history))?;
-    Ok(after)
+    history
 }
 
 /// Removes a file in the transaction. `files` are all that the candidate has. Returns the changed record.

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::model::{Import, ImportPart, ImportVerdict, Tenant};
+use crate::model::{Import, ImportPart, ImportVerdict, Tenant, ZippedFile};
 use crate::providers::bucket::{Bucket, BucketError};
 
-/// The maximum size of a part: one row more than a part has room for.
-const MAX_PART: usize = ImportPart::BYTES + 9 * 1024 * 1024;
+/// The maximum size of a part, one row more than a part has room for, and of a list of 5,000 files.
+const MAX_PART: usize = ImportPart::BYTES + 48 * 1024 * 1024;
 const NDJSON: &str = "application/x-ndjson";
 
 /// Why verdicts or rows could not be read.
@@ -68,6 +68,23 @@ pub async fn verdicts(
     now: Timestamp,
 ) -> Result<Vec<ImportVerdict>, VerdictError> {
     read_lines(bucket, &import.verdict_file(tenant, part), now).await
+}
+
+/// Reads the list of the files in the ZIP whose files the rows have, with those that members assigned; nothing if there is none.
+pub async fn zipped_files(
+    bucket: &Bucket,
+    import: &Import,
+    tenant: Tenant,
+    now: Timestamp,
+) -> Result<Vec<ZippedFile>, VerdictError> {
+    let Some(zip) = import.matched_zip().filter(|zip| zip.count > 0) else { return Ok(Vec::new()) };
+    let mut files: Vec<ZippedFile> = read_lines(bucket, &import.zip_list(tenant, zip.number), now).await?;
+    for assigned in &zip.assigned {
+        if let Some(file) = files.iter_mut().find(|file| file.number == assigned.number) {
+            (file.row, file.kind) = (Some(assigned.row), assigned.kind);
+        }
+    }
+    Ok(files)
 }
 
 /// Reads the rows of a part.

@@ -47,7 +47,8 @@ pub async fn invite(
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     let members = store.list_members(organization).await?;
-    for other in members.iter().filter(|other| other.email.normalized() == new.email.normalized()) {
+    let with_address = || members.iter().filter(|other| other.email.normalized() == new.email.normalized());
+    for other in with_address() {
         if !other.is_invited() || other.has_link(new.created_at) {
             return Err(CommitError::Taken(vec![Taken { field: UniqueField::Email, owner: Some(other.id) }]));
         }
@@ -57,7 +58,11 @@ pub async fn invite(
     if let Some(acting) = acting {
         transaction.require_member(acting);
     }
-    store.commit(transaction).await
+    store.commit(transaction).await?;
+    for replaced in with_address() {
+        store.delete_member_items(organization, replaced.id).await?;
+    }
+    Ok(())
 }
 
 /// What happens to an API key or a webhook endpoint of a member who is removed.

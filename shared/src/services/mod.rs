@@ -11,6 +11,7 @@ pub mod erasure;
 pub mod files;
 pub mod imports;
 pub mod membership;
+pub mod notices;
 pub mod screening;
 pub mod second_factor;
 pub mod sign_in_limits;

@@ -248,7 +248,7 @@ async fn store_transcript(
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
     transaction.require_candidate(candidate);
-    let mut record = record.postpone(later(now, ANALYSIS_WAIT), now);
+    let mut record = record.postpone(later(now, ANALYSIS_WAIT));
     record.transcript_parts = transaction.put_transcript(record.screen.id, &report.transcript)?;
     transaction.replace_screen(before, &record)?;
     store.commit(transaction).await

@@ -10,15 +10,15 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
+use super::finding::by_id;
 use super::keys::{FILTER, Key, ROLE_STATUS, STATUS_FILTER, StageOrStatus};
 use super::maybe_erased::MaybeErased;
 use super::transaction::RoleCondition;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
-use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     Application, ApplicationStatus, Candidate, CandidateRecord, Cause, CountedCause, EndedBy,
-    ErasedApplication, Role, RoleCopy, RoleStatus, Stage, StageCount, Tenant, Title,
+    ErasedApplication, Role, RoleCopy, RoleState, RoleStatus, Stage, StageCount, Tenant, Title,
 };
 
 /// The attribute of the counters with the number of applications in screening whose voice screen is completed, and of an
@@ -33,7 +33,7 @@ const SAME_IN_ROLE: [&str; 3] = ["role_title", "role_closed", "role_version"];
 pub(super) struct Entry {
     candidate_id: Id,
     #[serde(flatten)]
-    application: Application,
+    pub(super) application: Application,
 }
 
 /// A candidate with an application for a role, as in the role's lists.
@@ -65,12 +65,13 @@ pub(super) struct ScoredApplicant {
 }
 
 impl Entry {
-    /// The application as it is after its role was closed or reopened, which changes no item in the lists of the role.
-    fn closed_or_reopened(mut self, at: Timestamp) -> Self {
-        let application = &mut self.application;
-        if !application.stage.is_end() && application.applied_at < at {
-            application.updated_at = application.updated_at.max(at);
+    /// The application while changes of roles are not in the copies yet. `updated_at` changes with the copies.
+    fn with_roles(mut self, changes: &[RoleState]) -> Self {
+        let updated_at = self.application.updated_at;
+        for change in changes {
+            self.application.follow(change, change.changed_at);
         }
+        self.application.updated_at = updated_at;
         self
     }
 
@@ -480,14 +481,9 @@ impl Store {
         let (entries, next) = match filter.role {
             None => {
                 let listed = self.read_page::<Entry>(&partition, page);
-                let (Listed { mut items, next }, changes) =
+                let (Listed { items, next }, changes) =
                     tokio::try_join!(listed, self.list_role_changes(tenant))?;
-                for change in &changes {
-                    for entry in &mut items {
-                        entry.application.follow(change, change.changed_at);
-                    }
-                }
-                (items, next)
+                (items.into_iter().map(|entry| entry.with_roles(&changes)).collect(), next)
             }
             Some(role) => {
                 let (Listed { items, next }, role) = tokio::try_join!(
@@ -496,19 +492,36 @@ impl Store {
                 )?;
                 let nothing = || Ok(Listed { items: Vec::new(), next: None });
                 let Some(role) = role else { return nothing() };
-                let is_closed = role.copy.is_closed;
+                let is_closed = role.is_closed;
                 match filter.state {
                     Some(StageOrStatus::Status(ApplicationStatus::Active)) if is_closed => return nothing(),
                     Some(StageOrStatus::Status(ApplicationStatus::Closed)) if !is_closed => return nothing(),
                     _ => {}
                 }
-                let entries = items.into_iter().filter_map(|item| read_in_role(item, &role.copy));
-                (entries.map(|entry| entry.closed_or_reopened(role.closed_or_reopened_at)).collect(), next)
+                (items.into_iter().filter_map(|item| read_in_role(item, &role)).collect::<Vec<_>>(), next)
             }
         };
         let candidates = self.find_people_of(tenant, entries.iter().map(|entry| entry.candidate_id)).await?;
         let items = entries.into_iter().filter_map(|entry| entry.with_candidate(&candidates));
         Ok(Listed { items: items.collect(), next })
+    }
+
+    /// These applications with their candidates and the current states of their roles.
+    pub(super) async fn with_candidates(
+        &self,
+        tenant: Tenant,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<CandidateApplication>, StoreError> {
+        let ids: BTreeSet<_> = entries.iter().map(|entry| entry.candidate_id).collect();
+        let (mut candidates, changes) = tokio::try_join!(
+            self.find_people_of(tenant, ids.iter().copied()),
+            self.list_role_changes(tenant)
+        )?;
+        let missing: Vec<_> = ids.into_iter().filter(|id| !candidates.contains_key(id)).collect();
+        candidates
+            .extend(by_id(self.read_many(missing.into_iter().map(|id| keys::candidate(tenant, id))).await?));
+        let entries = entries.into_iter().map(|entry| entry.with_roles(&changes));
+        Ok(entries.filter_map(|entry| entry.with_candidate(&candidates)).collect())
     }
 
     /// The candidates with these identifiers, without those who are no longer in lists. They may be out of date by a moment.

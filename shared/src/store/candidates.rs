@@ -389,7 +389,7 @@ impl Store {
             self.read_page::<Applied>(&partition, page),
             self.find_role_in_lists(tenant, role)
         )?;
-        let is_closed = role.is_some_and(|role| role.copy.is_closed);
+        let is_closed = role.is_some_and(|role| role.is_closed);
         let applicants = applicants.map(Applicant::from);
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
         let mut candidates = HashMap::new();

@@ -218,6 +218,10 @@ macro_rules! rows {
                 "{import:016}#{row:08}"(import: Id, row: u64), of Tenant, and expires;
             /// unfinished imports, and the number of rows that were run on a day
             import_use: ImportUse, "{tenant}#IMPORT_USE"(tenant: Tenant), "USE"(), of Tenant;
+            /// export of the organization's data
+            export: Export, "{tenant}#EXPORT"(tenant: Tenant) as all_exports, "{id:016}"(id: Id), of Tenant;
+            /// exports that are being written or kept, and the number that began on a day
+            export_use: ExportUse, "{tenant}#EXPORT_USE"(tenant: Tenant), "USE"(), of Tenant;
             /// countries that may be called
             call_setting: CallSetting, "{tenant}#SETTING"(tenant: Tenant), "calls"(), of Tenant;
             /// how often applications were connected or narrowed, in live mode
@@ -252,10 +256,10 @@ macro_rules! rows {
             /// session of a member, in live mode, by its hash
             session: Session, "{tenant}#SESSION#{member:016}"(tenant: Id = live(tenant), member: Id) as sessions,
                 "{hash}"(hash: &str), of Member, and expires;
-            /// security notice for a member, in live mode
-            notice: SecurityNotice, "{tenant}#NOTICE#{member:016}"(tenant: Id = live(tenant), member: Id) as notices,
+            /// notice for a member, in live mode
+            notice: Notice, "{tenant}#NOTICE#{member:016}"(tenant: Id = live(tenant), member: Id) as notices,
                 "{id:016}"(id: Id), of Member, and expires;
-            /// security notice for all owners, in live mode
+            /// notice for all owners, in live mode
             owners_notice: OwnersNotice, "{tenant}#OWNERS_NOTICE"(tenant: Id = live(tenant)) as owners_notices,
                 "{id:016}"(id: Id), of Tenant, and expires;
             /// call of an assistant that a member has to confirm, by its hash

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::item::count;
-use super::keys::{self, EXPIRES_AT};
+use super::keys::{self, EXPIRES_AT, Partition};
 use super::list::Range;
 use super::{Item, Store, StoreError, item};
 use crate::clock::Timestamp;
@@ -16,7 +16,7 @@ use crate::model::{Event, EventType, Tenant};
 /// The maximum number of events that one page reads.
 const MOST: u32 = 1_000;
 /// The attribute with an event's number.
-const SEQ: &str = "seq";
+pub(super) const SEQ: &str = "seq";
 
 /// The end of a tenant's feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl FeedHead {
     }
 
     /// The last event up to this number.
-    fn before_jumps(&self, seq: u64) -> u64 {
+    pub(super) fn before_jumps(&self, seq: u64) -> u64 {
         let jumps = self.jumps.iter().rev();
         jumps.fold(seq, |seq, jump| if jump.from < seq && seq <= jump.to { jump.from } else { seq })
     }
@@ -136,6 +136,18 @@ impl Store {
         limit: u32,
         now: Timestamp,
     ) -> Result<Option<EventPage>, StoreError> {
+        self.list_events_in(&keys::events(tenant), head, after, limit, now).await
+    }
+
+    /// The same, from the feed's partition. If it is not read consistently, the events of the last moment may be missing.
+    pub(super) async fn list_events_in(
+        &self,
+        feed: &Partition,
+        head: &FeedHead,
+        after: u64,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Option<EventPage>, StoreError> {
         let after = head.past_jumps(after);
         if after >= head.seq {
             let page = EventPage { events: Vec::new(), next: after, has_more: false };
@@ -143,7 +155,7 @@ impl Store {
         }
         let from = keys::event_position(after);
         let range = Range::Ascending { after: &from, to: keys::END };
-        let (items, rest) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
+        let (items, rest) = self.query(feed, limit.clamp(1, MOST), range).await?;
         let (mut events, mut next): (Vec<Event>, _) = (Vec::new(), after);
         let mut is_missing = rest.is_none();
         for item in items {
@@ -198,6 +210,6 @@ impl Store {
 }
 
 /// Whether an event has not expired.
-fn is_kept(event: &Item, now: Timestamp) -> bool {
+pub(super) fn is_kept(event: &Item, now: Timestamp) -> bool {
     count(event, EXPIRES_AT) > u64::try_from(now.as_second()).unwrap_or(0)
 }

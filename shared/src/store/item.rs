@@ -52,6 +52,12 @@ pub(super) fn read_listed<T: DeserializeOwned>(item: Item) -> Option<T> {
     read(item).ok()
 }
 
+/// Converts a value to an attribute.
+pub(super) fn value<T: Serialize>(value: &T) -> Result<AttributeValue, StoreError> {
+    serde_dynamo::to_attribute_value(value)
+        .map_err(|error| StoreError::Internal(format!("an attribute cannot be written: {error}")))
+}
+
 /// The key of an item, for messages.
 fn name(item: &Item) -> String {
     let text = |name| item.get(name).and_then(|value| value.as_s().ok()).map_or("?", String::as_str);

@@ -1,4 +1,4 @@
-//! Members, their sessions and security notices, and the limits on attempts to sign in.
+//! Members, their sessions and notices, and the limits on attempts to sign in.
 
 use std::cmp::Reverse;
 
@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use super::changes::Changes;
 use super::deletion::Deletion;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
@@ -16,8 +17,8 @@ use super::{Item, Listed, Owner, Paging, Store, StoreError, Transaction, UniqueF
 use crate::clock::{Timestamp, later};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice,
-    Session, SubjectType, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, Notice, Session,
+    SubjectType, Tenant,
 };
 
 /// A session with its member and organization.
@@ -49,10 +50,10 @@ pub(super) struct SecondFactorSetting {
     required: bool,
 }
 
-/// A security notice for all owners of an organization.
+/// A notice for all owners of an organization.
 #[derive(Serialize, Deserialize)]
 pub(super) struct OwnersNotice {
-    notice: SecurityNotice,
+    notice: Notice,
     /// The owners who have dismissed it.
     dismissed_by: Vec<Id>,
 }
@@ -61,9 +62,9 @@ pub(super) struct OwnersNotice {
 const MAX_PAGES: usize = 5;
 const ATTEMPTS: &str = "attempts";
 
-/// The time for which a security notice that nobody dismisses is kept.
+/// The time for which a notice that nobody dismisses is kept.
 const NOTICE_LIFE: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// The maximum number of security notices that are shown at once.
+/// The maximum number of notices that are shown at once.
 const NOTICES: u32 = 50;
 
 impl Transaction {
@@ -147,6 +148,14 @@ impl Transaction {
         self.replace_existing(item)
     }
 
+    /// Stores when a session was last used. The commit fails if the session was deleted.
+    pub fn put_session_use(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
+        let key = keys::session(self.tenant.organization, session.member, hash);
+        let seen_at = item::value(&session.seen_at)?;
+        self.change_existing(key, Changes::set("seen_at", seen_at));
+        Ok(())
+    }
+
     fn session_item(&self, hash: &str, session: &Session) -> Result<Item, StoreError> {
         let key = keys::session(self.tenant.organization, session.member, hash);
         let mut item = item::write(session, key, None)?;
@@ -175,8 +184,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Inserts a security notice for a member.
-    pub fn insert_notice(&mut self, member: Id, notice: &SecurityNotice) -> Result<(), StoreError> {
+    /// Inserts a notice for a member, who sees it from the next sign-in.
+    pub fn insert_notice(&mut self, member: Id, notice: &Notice) -> Result<(), StoreError> {
         let key = keys::notice(self.tenant.organization, member, notice.id);
         let mut item = item::write(notice, key, None)?;
         item.insert(EXPIRES_AT.to_owned(), number(later(notice.at, NOTICE_LIFE).as_second()));
@@ -184,8 +193,26 @@ impl Transaction {
         Ok(())
     }
 
-    /// Inserts a security notice for all owners. Whoever inserts it needs to know none of them.
-    pub fn insert_owners_notice(&mut self, notice: SecurityNotice) -> Result<(), StoreError> {
+    /// Inserts a notice for a member, who sees it at once in these sessions. The commit fails if one of them was deleted.
+    pub fn tell_member(
+        &mut self,
+        member: Id,
+        notice: &Notice,
+        sessions: impl IntoIterator<Item = String>,
+    ) -> Result<(), StoreError> {
+        self.insert_notice(member, notice)?;
+        let newest = item::value(&notice.event)?;
+        for hash in sessions {
+            let key = keys::session(self.tenant.organization, member, &hash);
+            let shown = [("has_notices", AttributeValue::Bool(true)), ("newest_notice", newest.clone())];
+            let shown = shown.map(|(name, value)| (name.to_owned(), value));
+            self.change_existing(key, Changes::to_attributes(shown));
+        }
+        Ok(())
+    }
+
+    /// Inserts a notice for all owners. Whoever inserts it needs to know none of them.
+    pub fn insert_owners_notice(&mut self, notice: Notice) -> Result<(), StoreError> {
         let key = keys::owners_notice(self.tenant.organization, notice.id);
         let expires_at = later(notice.at, NOTICE_LIFE).as_second();
         let mut item = item::write(&OwnersNotice { notice, dismissed_by: Vec::new() }, key, None)?;
@@ -194,7 +221,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Dismisses a security notice for all owners. The others still see it.
+    /// Dismisses a notice for all owners. The others still see it.
     pub fn dismiss_owners_notice(&mut self, owner: Id, notice: Id) {
         self.update(
             keys::owners_notice(self.tenant.organization, notice),
@@ -205,7 +232,7 @@ impl Transaction {
         );
     }
 
-    /// Deletes a security notice.
+    /// Deletes a notice.
     pub fn delete_notice(&mut self, member: Id, notice: Id) {
         self.delete(keys::notice(self.tenant.organization, member, notice));
     }
@@ -300,29 +327,21 @@ impl Store {
         Ok(sessions)
     }
 
-    /// The member's newest security notices, newest first.
-    pub async fn list_notices(
-        &self,
-        organization: Id,
-        member: Id,
-    ) -> Result<Vec<SecurityNotice>, StoreError> {
+    /// The member's newest notices, newest first.
+    pub async fn list_notices(&self, organization: Id, member: Id) -> Result<Vec<Notice>, StoreError> {
         let page = Paging { limit: NOTICES, before: None };
         Ok(self.read_page(&keys::notices(organization, member), &page).await?.items)
     }
 
-    /// The newest security notices for all owners that this one has not dismissed, newest first.
-    pub async fn list_owners_notices(
-        &self,
-        organization: Id,
-        owner: Id,
-    ) -> Result<Vec<SecurityNotice>, StoreError> {
+    /// The newest notices for all owners that this one has not dismissed, newest first.
+    pub async fn list_owners_notices(&self, organization: Id, owner: Id) -> Result<Vec<Notice>, StoreError> {
         let page = Paging { limit: NOTICES, before: None };
         let listed: Listed<OwnersNotice> = self.read_page(&keys::owners_notices(organization), &page).await?;
         let shown = listed.items.into_iter().filter(|notice| !notice.dismissed_by.contains(&owner));
         Ok(shown.map(|OwnersNotice { notice, .. }| notice).collect())
     }
 
-    /// Deletes the sessions and the security notices of a member who was removed.
+    /// Deletes the sessions and the notices of a member who was removed.
     pub async fn delete_member_items(&self, organization: Id, member: Id) -> Result<(), StoreError> {
         let tenant = Tenant { organization, mode: Mode::Live };
         Deletion { store: self, tenant, deleted: 0 }.delete_owned_by(Owner::Member, member).await

@@ -13,11 +13,13 @@ mod audit_origin;
 mod bulk_acts;
 mod candidate_records;
 mod candidates;
+mod changed;
 mod changes;
 mod channels;
 mod chart;
 mod confirmations;
 mod connection;
+mod data_exports;
 mod deletion;
 mod erasures;
 mod error;
@@ -64,6 +66,7 @@ mod submissions;
 mod suspects;
 mod table;
 mod tasks;
+mod times;
 mod transaction;
 mod unreadable;
 mod uploads;
@@ -75,7 +78,6 @@ mod writes;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use aws_credential_types::provider::SharedCredentialsProvider;
@@ -93,10 +95,12 @@ pub use applications::{Applicant, ApplicationFilter, Board, CandidateApplication
 pub use audit::{AuditNames, AuditSelection, WrittenEntry, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
+pub use changed::ChangesSince;
 pub use channels::Channels;
 pub use chart::{Kind, Owner};
 pub use confirmations::{AnsweredQuestion, Confirmation, Confirmed, Fact};
 pub use connection::{https_client, https_client_trusting};
+pub use data_exports::{ExportedPerson, ExportedPersonScreen, Wanted};
 pub use deletion::DeletedOrganization;
 pub use erasures::{Traced, UploadTrace};
 pub use error::StoreError;
@@ -137,6 +141,7 @@ use admission::Operation;
 use item::Item;
 use keys::Key;
 use meter::{Attempts, Meter};
+use times::Times;
 use user_agent::UserAgent;
 
 /// The maximum number of keys in a batch.
@@ -149,8 +154,8 @@ pub struct Store {
     client: Client,
     table: Arc<str>,
     meter: Arc<Meter>,
-    /// The last time of a recorded change, in milliseconds.
-    last_time: Arc<AtomicI64>,
+    /// The times of changes that this process has given.
+    times: Arc<Times>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
     /// What writes through this handle wait for. Handles of requests with a credential have it.
@@ -228,7 +233,7 @@ impl Store {
             client: Client::from_conf(config.build()),
             table: table.into(),
             meter: Arc::default(),
-            last_time: Arc::default(),
+            times: Arc::default(),
             origin: None,
             admission: None,
             asks_for_units: false,

@@ -1,5 +1,6 @@
 //! Notes about candidates.
 
+use super::changes::Changes;
 use super::recording::Recorded;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -10,6 +11,17 @@ impl Transaction {
     pub fn insert_note(&mut self, candidate: Id, note: &Note) -> Result<(), StoreError> {
         self.insert(item::write(note, keys::note(self.tenant, candidate, note.id), None)?);
         self.record_note(EventType::NoteCreated, candidate, note.id);
+        Ok(())
+    }
+
+    /// Replaces the text of a note about a candidate. The same transaction replaces the candidate, so no other change of the note
+    /// is lost.
+    pub fn replace_note(&mut self, candidate: Id, before: &Note, after: &Note) -> Result<(), StoreError> {
+        let key = keys::note(self.tenant, candidate, after.id);
+        let item = |note| item::write(note, key.clone(), None);
+        self.change_existing(key.clone(), Changes::between(&item(before)?, &item(after)?));
+        let updated = note_event(EventType::NoteUpdated, candidate, after.id);
+        self.record([updated.changing(vec!["text".into()])]);
         Ok(())
     }
 

@@ -29,6 +29,7 @@ use super::keys::{self, EXPIRES_AT, Key, OutboxPartition};
 use super::lease::Lease;
 use super::list::Range;
 use super::recording::{OutboxEntry, Recorded, outbox_items};
+use super::times::TimeOfChange;
 use super::unreadable::Unreadable;
 use super::{CommitError, Item, Store, StoreError, Transaction, item};
 use crate::clock::{Clock, Timestamp, later};
@@ -103,14 +104,14 @@ impl OutboxPartition {
 }
 
 impl Store {
-    /// Adds the changes to the outbox, and the time to the changed items. A handle that belongs to no function has no clock,
-    /// and only the search index follows its changes.
+    /// Adds the changes to the outbox, and the time to the changed items. The time is kept until the transaction has ended. A
+    /// handle that belongs to no function has no clock, and only the search index follows its changes.
     pub(super) fn add_to_outbox(
         &self,
         transaction: &mut Transaction,
         changes: &[Recorded],
         after: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<TimeOfChange>, StoreError> {
         let new_words = std::mem::take(&mut transaction.new_words);
         let new_labels = std::mem::take(&mut transaction.new_labels);
         let (changes, now, actor) = match &self.origin {
@@ -118,9 +119,11 @@ impl Store {
             None => (&[][..], Timestamp::UNIX_EPOCH, AuditActor::system()),
         };
         if changes.is_empty() && new_words.is_empty() && new_labels.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let time = self.next_time(now).max(after.saturating_add(1));
+        let made = changes.iter().filter_map(|change| change.made).max();
+        let given = self.times.give(now, made, after);
+        let time = given.time;
         if !changes.is_empty() {
             transaction.stamp(time);
         }
@@ -128,7 +131,16 @@ impl Store {
         for item in outbox_items(tenant, changes, &new_words, &new_labels, imported, time, actor)? {
             transaction.insert(item);
         }
-        Ok(())
+        Ok(Some(given))
+    }
+
+    /// The time of the oldest change of a tenant that is not in the feed yet, in milliseconds.
+    pub(super) async fn find_oldest_waiting(&self, tenant: Tenant) -> Result<Option<i64>, StoreError> {
+        let (start, end) = (keys::outbox_of(tenant), keys::outbox_after(tenant));
+        let (first, _) = self.read_outbox(tenant, &start, &end, 1).await?;
+        let Some(Place { sk, .. }) = first.into_keys().next() else { return Ok(None) };
+        let time = sk.strip_prefix(&start).and_then(|rest| rest.split('#').next()?.parse().ok());
+        time.map(Some).ok_or_else(|| StoreError::Internal("a change in the outbox has no time".to_owned()))
     }
 
     /// The tenants that have changes in a partition of the outbox.

@@ -173,7 +173,7 @@ impl Store {
             return Ok(true);
         }
         let role = self.find_role_in_lists(tenant, role).await?;
-        Ok(role.is_some_and(|role| role.copy.is_closed == (status == ApplicationStatus::Closed)))
+        Ok(role.is_some_and(|role| role.is_closed == (status == ApplicationStatus::Closed)))
     }
 
     async fn read_in_order<T: DeserializeOwned>(

@@ -3,7 +3,7 @@
 use super::openings::posting_slug;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys, recording};
 use crate::id::Id;
-use crate::model::{Posting, Slug, Tenant};
+use crate::model::{Posting, Role, Slug, Tenant};
 
 impl Transaction {
     /// Inserts a posting and claims its slug, the `number`-th variant of `base`.
@@ -23,14 +23,15 @@ impl Transaction {
         Ok(())
     }
 
-    /// Replaces a posting.
+    /// Replaces a posting, each version with its role.
     pub(super) fn replace_posting_item(
         &mut self,
-        before: &Posting,
-        after: &Posting,
+        (before, old_role): (&Posting, &Role),
+        (after, role): (&Posting, &Role),
     ) -> Result<(), StoreError> {
         self.replace(&posting_item(self.tenant, before)?, &posting_item(self.tenant, after)?)?;
-        self.record(recording::posting_changes(before, after));
+        let followed = after.content.followed(&old_role.content, &role.content);
+        self.record(recording::posting_changes(before, after, followed));
         self.put_role_posting(after)
     }
 

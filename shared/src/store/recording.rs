@@ -6,13 +6,12 @@
 //! versions sort after earlier ones, even if the clocks of the functions differ.
 
 use std::borrow::Cow;
-use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 
 use super::keys;
 use super::labels::NewLabels;
-use super::{Item, Store, StoreError, item};
+use super::{Item, StoreError, item};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
@@ -34,6 +33,8 @@ pub(super) struct Recorded {
     kind: EventType,
     subject: SubjectType,
     id: Option<Id>,
+    /// The `updated_at` that the change gives the subject, if it has one and gets a new one.
+    pub(super) made: Option<Timestamp>,
     /// The version of the subject; `None` for the stamp of its item, if the item has no version.
     version: Option<u64>,
     changed: Vec<Cow<'static, str>>,
@@ -70,7 +71,8 @@ pub(super) struct Imported {
 impl Recorded {
     /// A change of a subject whose item has no version.
     pub(super) fn stamped(kind: EventType, subject: SubjectType, id: Option<Id>) -> Self {
-        Self { mode: None, kind, subject, id, version: None, changed: Vec::new(), data: EventData::new() }
+        let (changed, data) = (Vec::new(), EventData::new());
+        Self { mode: None, kind, subject, id, made: None, version: None, changed, data }
     }
 
     /// A change that leads to this version of a subject.
@@ -86,6 +88,11 @@ impl Recorded {
 
     pub(super) fn with(self, data: EventData) -> Self {
         Self { data, ..self }
+    }
+
+    /// The change is made at this time, unless the subject had it before.
+    fn made_at(self, time: Timestamp, before: Option<Timestamp>) -> Self {
+        Self { made: Some(time).filter(|_| before != Some(time)), ..self }
     }
 
     pub(super) fn changing(self, changed: Vec<Cow<'static, str>>) -> Self {
@@ -150,21 +157,18 @@ pub(super) fn outbox_items(
     Ok(items)
 }
 
-impl Store {
-    /// A time in milliseconds that is not before `now` and later than all times that this process has given out.
-    pub(super) fn next_time(&self, now: Timestamp) -> i64 {
-        let after = |last: i64| now.as_millisecond().max(last + 1);
-        after(self.last_time.update(Ordering::Relaxed, Ordering::Relaxed, after))
-    }
-}
-
 pub(super) fn new_role(role: &Role) -> Recorded {
     let data = EventData::new().with("status", role.status.as_str());
-    Recorded::versioned(EventType::RoleCreated, SubjectType::Role, role.id, role.version).with(data)
+    Recorded::versioned(EventType::RoleCreated, SubjectType::Role, role.id, role.version)
+        .with(data)
+        .made_at(role.updated_at, None)
 }
 
 pub(super) fn role_changes(before: &Role, after: &Role) -> Vec<Recorded> {
-    let of = |kind| Recorded::versioned(kind, SubjectType::Role, after.id, after.version);
+    let of = |kind| {
+        Recorded::versioned(kind, SubjectType::Role, after.id, after.version)
+            .made_at(after.updated_at, Some(before.updated_at))
+    };
     let others = [
         ("closes_at", before.closes_at != after.closes_at),
         ("job_posting_id", before.posting != after.posting),
@@ -193,14 +197,27 @@ pub(super) fn new_posting(posting: &Posting) -> Recorded {
     let data = EventData::new().with("role_id", posting.role_id).with("published", posting.published);
     Recorded::versioned(EventType::PostingCreated, SubjectType::JobPosting, posting.id, posting.version)
         .with(data)
+        .made_at(posting.updated_at, None)
 }
 
-pub(super) fn posting_changes(before: &Posting, after: &Posting) -> Vec<Recorded> {
+/// The changes of a posting, also of the fields that it takes from its role.
+pub(super) fn posting_changes(
+    before: &Posting,
+    after: &Posting,
+    followed: impl IntoIterator<Item = (&'static str, bool)>,
+) -> Vec<Recorded> {
     let of = |kind| {
         let data = EventData::new().with("role_id", after.role_id);
-        Recorded::versioned(kind, SubjectType::JobPosting, after.id, after.version).with(data)
+        Recorded::versioned(kind, SubjectType::JobPosting, after.id, after.version)
+            .with(data)
+            .made_at(after.updated_at, Some(before.updated_at))
     };
-    let fields = names(before.content.differences(&after.content));
+    let mut fields = names(before.content.differences(&after.content));
+    for field in names(followed) {
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
     let updated = (!fields.is_empty()).then(|| of(EventType::PostingUpdated).changing(fields));
     let kind = if after.published { EventType::PostingPublished } else { EventType::PostingUnpublished };
     let published =
@@ -208,10 +225,24 @@ pub(super) fn posting_changes(before: &Posting, after: &Posting) -> Vec<Recorded
     updated.into_iter().chain(published).collect()
 }
 
+/// The applications that a change of a candidate has removed.
+fn deleted_applications(before: &CandidateRecord, after: &CandidateRecord) -> impl Iterator<Item = Recorded> {
+    let (candidate, version) = (after.candidate.id, after.version);
+    let is_gone = |old: &&Application| after.applications.iter().all(|one| one.id != old.id);
+    before.applications.iter().filter(is_gone).map(move |gone| {
+        let data = EventData::new().with("candidate_id", candidate).with("role_id", gone.role.id);
+        let kind = EventType::ApplicationDeleted;
+        Recorded::versioned(kind, SubjectType::Application, gone.id, version).with(data)
+    })
+}
+
 /// The changes from one version of a candidate's record to the next; all of a new candidate without a version before.
 pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &CandidateRecord) -> Vec<Recorded> {
     let (id, version) = (after.candidate.id, after.version);
-    let of = |kind| Recorded::versioned(kind, SubjectType::Candidate, id, version);
+    let of = |kind| {
+        Recorded::versioned(kind, SubjectType::Candidate, id, version)
+            .made_at(after.candidate.updated_at, before.map(|before| before.candidate.updated_at))
+    };
     let mut changes = Vec::new();
     match before.map(|before| (&before.candidate, &before.candidate.profile)) {
         None => {
@@ -231,7 +262,10 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
     for (index, application) in after.applications.iter().enumerate() {
         let old = before.and_then(|before| before.applications.iter().find(|old| old.id == application.id));
         let data = EventData::new().with("candidate_id", id).with("role_id", application.role.id);
-        let of = |kind| Recorded::versioned(kind, SubjectType::Application, application.id, version);
+        let of = |kind| {
+            Recorded::versioned(kind, SubjectType::Application, application.id, version)
+                .made_at(application.updated_at, old.map(|old| old.updated_at))
+        };
         let stage = application.stage.as_str();
         let Some(old) = old else {
             if before.is_some() || index < CandidateRecord::TOLD_AT_ONCE {
@@ -275,12 +309,7 @@ pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &Candid
             changes.push(of(kind).changing(fields).with(data));
         }
     }
-    let is_gone = |old: &&Application| after.applications.iter().all(|one| one.id != old.id);
-    for gone in before.iter().flat_map(|before| before.applications.iter().filter(is_gone)) {
-        let data = EventData::new().with("candidate_id", id).with("role_id", gone.role.id);
-        let kind = EventType::ApplicationDeleted;
-        changes.push(Recorded::versioned(kind, SubjectType::Application, gone.id, version).with(data));
-    }
+    changes.extend(before.into_iter().flat_map(|before| deleted_applications(before, after)));
     let is_new = |consent: &&Consent| {
         before.is_none_or(|before| before.consents.iter().all(|known| known.id != consent.id))
     };
@@ -320,6 +349,7 @@ pub(super) fn new_application(record: &CandidateRecord, application: &Applicatio
         record.version,
     )
     .with(data)
+    .made_at(application.updated_at, None)
 }
 
 pub(super) fn erased_candidate(erased: &ErasedCandidate) -> Recorded {
@@ -331,7 +361,9 @@ pub(super) fn erased_candidate(erased: &ErasedCandidate) -> Recorded {
 pub(super) fn new_screen(record: &ScreenRecord) -> Recorded {
     let data = screen_data(record).with("status", record.screen.status.as_str());
     let (id, version) = (record.screen.id, record.version);
-    Recorded::versioned(EventType::ScreenCreated, SubjectType::VoiceScreen, id, version).with(data)
+    Recorded::versioned(EventType::ScreenCreated, SubjectType::VoiceScreen, id, version)
+        .with(data)
+        .made_at(record.screen.updated_at, None)
 }
 
 fn screen_data(record: &ScreenRecord) -> EventData {
@@ -339,8 +371,11 @@ fn screen_data(record: &ScreenRecord) -> EventData {
 }
 
 pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec<Recorded> {
-    let of = |kind| Recorded::versioned(kind, SubjectType::VoiceScreen, after.screen.id, after.version);
     let (old, new) = (&before.screen, &after.screen);
+    let of = |kind| {
+        Recorded::versioned(kind, SubjectType::VoiceScreen, new.id, after.version)
+            .made_at(new.updated_at, Some(old.updated_at))
+    };
     let has_moved = old.status != new.status;
     let fields = names([
         ("status", has_moved),

@@ -23,6 +23,8 @@ use crate::model::{Application, CandidateRecord, RetentionStart, Role, RoleState
 
 /// The attribute with the version of a role.
 const VERSION: &str = "role_version";
+/// The attribute with the time of an application's last update.
+const UPDATED_AT: &str = "updated_at";
 /// The attribute with how far the copies are up to date.
 const POSITION: &str = "position";
 /// The number of people whose further applications are read at the same time.
@@ -130,13 +132,14 @@ impl Store {
     }
 
     /// Writes what a transaction that made a candidate follow a role has left: the application's list entry over all roles,
-    /// unless a later version of the record has written it, and the start of the retention period. Does nothing that was done
-    /// before.
+    /// unless a later version of the record has written it, the time of the application in its role's lists if it was closed or
+    /// reopened, and the start of the retention period. Does nothing that was done before.
     pub async fn settle_application(
         &self,
         tenant: Tenant,
         record: &CandidateRecord,
         application: &Application,
+        role: &RoleState,
     ) -> Result<(), StoreError> {
         let candidate = record.candidate.id;
         let entry = entry_item(tenant, candidate, application)?;
@@ -144,6 +147,13 @@ impl Store {
         let condition = "attribute_exists(pk) AND #version < :version";
         self.update_if(key, Changes::to(entry), condition, [("#version", VERSION)], [(":version", version)])
             .await?;
+        if application.updated_at >= role.changed_at {
+            let key = keys::role_application(tenant, role.copy.id, application.id);
+            let time = AttributeValue::S(application.updated_at.to_string());
+            let condition = "attribute_exists(pk) AND #updated < :updated";
+            let changes = Changes::set(UPDATED_AT, time.clone());
+            self.update_if(key, changes, condition, [("#updated", UPDATED_AT)], [(":updated", time)]).await?;
+        }
         if let Some(start) = record.retention_start() {
             self.put_item(super::retention::start_item(tenant, candidate, start)?).await?;
         }

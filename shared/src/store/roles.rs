@@ -13,15 +13,11 @@ use super::transaction::RoleCondition;
 use super::{
     Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording,
 };
-use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
     ExternalId, Opening, Posting, Role, RoleAndPosting, RoleCopy, RoleStats, RoleStatus, Slug, Stage,
     StageCount, StageStats, TaskKind, Tenant, Title,
 };
-
-/// The attribute of a role's counters with the time when the role was last closed or reopened.
-const CLOSED_OR_REOPENED_AT: &str = "closed_or_reopened_at";
 
 impl Transaction {
     /// Inserts a role without a posting, with its counters at 0.
@@ -87,7 +83,9 @@ impl Transaction {
         match (&before.posting, &after.posting) {
             (None, None) => {}
             (Some(old), Some(new)) if old == new => self.require_posting(old),
-            (Some(old), Some(new)) => self.replace_posting_item(old, new)?,
+            (Some(old), Some(new)) => {
+                self.replace_posting_item((old, &before.role), (new, &after.role))?;
+            }
             _ => return Err(StoreError::Internal("a replacement cannot add or remove a posting".to_owned())),
         }
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
@@ -130,12 +128,10 @@ impl Transaction {
         if old.status == after.status && !is_renamed {
             return Ok(());
         }
-        let mut kept = Kept { closed_or_reopened_at: after.updated_at, ..Kept::of(after) }.attributes()?;
+        let kept = Kept::of(after).attributes()?;
         let mut conditions = vec!["attribute_exists(pk)".to_owned()];
         let (mut names, mut values) = (Vec::new(), Vec::new());
-        if was_closed == is_closed {
-            kept.remove(CLOSED_OR_REOPENED_AT);
-        } else {
+        if was_closed != is_closed {
             let missing = || StoreError::Internal("a role is closed without its counters".to_owned());
             let stats = before.stats.as_ref().ok_or_else(missing)?;
             for ((name, value), (attribute, count)) in COUNTS.into_iter().zip(waiting(stats)) {
@@ -178,35 +174,19 @@ impl Transaction {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// The status.
-    role_status: RoleStatus,
+    #[serde(rename = "role_status")]
+    status: RoleStatus,
     /// The title.
-    role_title: Title,
+    #[serde(rename = "role_title")]
+    title: Title,
     /// The version that last changed the status or the title.
-    role_version: u64,
-    /// When the role was last closed or reopened; at first, when it was created.
-    closed_or_reopened_at: Timestamp,
-}
-
-/// What the lists of a role's applications show of the role.
-pub(super) struct RoleInLists {
-    /// What applications copy.
-    pub(super) copy: RoleCopy,
-    /// When the role was last closed or reopened.
-    pub(super) closed_or_reopened_at: Timestamp,
+    #[serde(rename = "role_version")]
+    version: u64,
 }
 
 impl Kept {
     pub(super) fn of(role: &Role) -> Self {
-        Self {
-            role_status: role.status,
-            role_title: role.content.title.clone(),
-            role_version: role.version,
-            closed_or_reopened_at: if role.status == RoleStatus::Closed {
-                role.updated_at
-            } else {
-                role.created_at
-            },
-        }
+        Self { status: role.status, title: role.content.title.clone(), version: role.version }
     }
 
     pub(super) fn attributes(&self) -> Result<Item, StoreError> {
@@ -216,9 +196,9 @@ impl Kept {
 
     /// Whether this can be kept of a role.
     pub(super) fn is_of(&self, role: &Role) -> bool {
-        self.role_status == role.status
-            && self.role_title == role.content.title
-            && (1..=role.version).contains(&self.role_version)
+        self.status == role.status
+            && self.title == role.content.title
+            && (1..=role.version).contains(&self.version)
     }
 }
 
@@ -307,12 +287,11 @@ impl Store {
         &self,
         tenant: Tenant,
         id: Id,
-    ) -> Result<Option<RoleInLists>, StoreError> {
+    ) -> Result<Option<RoleCopy>, StoreError> {
         let Some(stats) = self.read(keys::role_stats(tenant, id)).await? else { return Ok(None) };
-        let Kept { role_status, role_title, role_version, closed_or_reopened_at } = item::read(stats)?;
-        let is_closed = role_status == RoleStatus::Closed;
-        let copy = RoleCopy { id, title: role_title, is_closed, version: role_version };
-        Ok(Some(RoleInLists { copy, closed_or_reopened_at }))
+        let Kept { status, title, version } = item::read(stats)?;
+        let is_closed = status == RoleStatus::Closed;
+        Ok(Some(RoleCopy { id, title, is_closed, version }))
     }
 
     /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have, and counters

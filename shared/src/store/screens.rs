@@ -158,6 +158,16 @@ impl Store {
         id: Id,
     ) -> Result<Option<(ScreenRecord, Vec<Turn>)>, StoreError> {
         let erased = self.list_unfinished_erasures(tenant).await?;
+        let found = self.read_screen(tenant, id).await?;
+        Ok(found.filter(|(record, _)| !erased.contains(&record.screen.candidate_id)))
+    }
+
+    /// The screen's record and its transcript.
+    pub(super) async fn read_screen(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<(ScreenRecord, Vec<Turn>)>, StoreError> {
         let (mut record, mut parts) = (None::<ScreenRecord>, Vec::new());
         for (range, item) in self.read_partition(&keys::screen_partition(tenant, id), MAX_PAGES).await? {
             if range.starts_with(keys::TRANSCRIPT) {
@@ -166,7 +176,6 @@ impl Store {
                 record = Some(item::read(item)?);
             }
         }
-        let record = record.filter(|record| !erased.contains(&record.screen.candidate_id));
         let Some(record) = record else { return Ok(None) };
         // The partition is read backwards. It may still have parts of an earlier, longer transcript.
         parts.reverse();

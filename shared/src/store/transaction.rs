@@ -769,7 +769,7 @@ impl Store {
         changes: &[Recorded],
         after: i64,
     ) -> Result<(), Refusal> {
-        self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
+        let _time = self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
         for Act { action, target, tool } in acts {
             let entry = self.audit_item(transaction.tenant, *action, *target, tool.clone());
             if let Some(entry) = entry.map_err(CommitError::from)? {

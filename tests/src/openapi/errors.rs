@@ -37,6 +37,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("forbidden", Error::InsufficientScope(Scope::RolesWrite.into())),
         ("suspended", Error::Suspended),
         ("network_not_allowed", Error::NetworkNotAllowed(Some([203, 0, 113, 9].into()))),
+        ("not_the_author", Error::NotTheAuthor),
         ("confirmation_required", Error::ConfirmationRequired(Box::new(unconfirmed()))),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
@@ -108,6 +109,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::Expired
         | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
+        Error::NotTheAuthor => named.contains_key("forbidden"),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
         Error::Unauthorized { .. }
         | Error::InsufficientScope(_)

@@ -135,8 +135,11 @@ fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> V
     let shared = |name: &str| reference("parameters", name);
     let of_path = operation.path_parameters().map(|name| {
         let noun = if name == "id" { Some(operation.noun()) } else { name.strip_suffix("_id") };
-        let Some(noun) = noun else { return shared(name) };
-        let description = format!("The identifier of the {}.", noun.replace('_', " "));
+        let description = match noun {
+            Some(noun) => format!("The identifier of the {}.", noun.replace('_', " ")),
+            None if name == "number" => "The number of the file in the list.".to_owned(),
+            None => return shared(name),
+        };
         let schema = schemas.inline("Id");
         json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema })
     });

@@ -16,10 +16,11 @@ use shared::store::{MaybeErased, Paging};
 
 use super::person::{Person, RowApplication, RowNote};
 use super::roles::{RoleFound, Roles};
+use super::row_files::names;
 use super::worker::{CONCURRENCY, Worker};
 use crate::TaskError;
 
-/// The maximum number of notes of a known person with whom a row's notes are compared.
+/// The number of notes of a known person that one query reads, with which a row's notes are compared.
 const NOTES: u32 = 100;
 
 /// What is to be done for a row.
@@ -43,11 +44,18 @@ pub(super) struct Items {
     pub(super) notes: Vec<RowNote>,
     /// The consents.
     pub(super) consents: Vec<NewConsent>,
+    /// The numbers of the files in the ZIP. Each takes a transaction of its own, after the others.
+    pub(super) files: Vec<u64>,
 }
 
 impl Items {
     pub(super) fn is_empty(&self) -> bool {
-        self.applications.is_empty() && self.notes.is_empty() && self.consents.is_empty()
+        !self.has_others() && self.files.is_empty()
+    }
+
+    /// Whether it has anything but files.
+    pub(super) fn has_others(&self) -> bool {
+        !(self.applications.is_empty() && self.notes.is_empty() && self.consents.is_empty())
     }
 }
 
@@ -107,7 +115,7 @@ impl Worker<'_> {
         let applications = plan.items.applications.iter().enumerate().map(|(index, application)| {
             let role = match &application.role {
                 RoleFound::Known(role) => RoleCopy::of(role),
-                RoleFound::Missing(title) => {
+                RoleFound::Missing(title, _) => {
                     RoleCopy { id: Id::LAST, title: title.clone(), is_closed: true, version: 1 }
                 }
             };
@@ -156,6 +164,7 @@ impl Worker<'_> {
             result,
             messages,
             candidate_id,
+            files: Vec::new(),
         };
         let invalid = |messages| Ok((verdict(RowResult::Invalid, messages, None), None));
         let Some(json) = &row.json else { return invalid(row.messages.clone()) };
@@ -163,7 +172,7 @@ impl Worker<'_> {
             Ok(read) => read,
             Err(wrong) => return invalid(wrong),
         };
-        let mut messages = row.messages.clone();
+        let (mut messages, names) = (row.messages.clone(), names(&read));
         let person = match self.read_person(roles, read, &mut messages).await? {
             Ok(person) => person,
             Err(wrong) => return invalid(wrong),
@@ -176,30 +185,36 @@ impl Worker<'_> {
         if known.is_none() && was_known.is_some() {
             return invalid(vec!["row is about a candidate who was erased since the check".to_owned()]);
         }
+        let row_files = self.row_files().await?;
+        messages.extend(row_files.messages(row.row, &names));
+        let files = row_files.numbers(row.row);
         let Some(known) = known else {
             let is_later = matches!(earlier, Earlier::Check) && row.same_as.is_some();
             let result = match (is_later, row.is_repeated) {
                 (false, _) => RowResult::Create,
                 (true, false) => RowResult::Update,
+                (true, true) if !files.is_empty() => RowResult::Update,
                 (true, true) => RowResult::Unchanged,
             };
             let items = Items {
                 applications: person.applications.clone(),
                 notes: person.notes.clone(),
                 consents: person.consents.clone(),
+                files: files.clone(),
             };
             let (since, profile) = (person.since(self.now), person.profile);
             let plan = (!is_later).then_some(Plan { known: None, since, profile, items });
-            return Ok((verdict(result, messages, None), plan));
+            return Ok((ImportVerdict { files, ..verdict(result, messages, None) }, plan));
         };
         let id = known.candidate.id;
-        let plan = self.compare(known, person, &mut messages).await?;
+        let mut plan = self.compare(known, person, &mut messages).await?;
+        plan.items.files.clone_from(&files);
         if let Some(wrong) = too_many(&plan) {
             return invalid(vec![wrong]);
         }
         let is_same = plan.fields().is_empty() && plan.items.is_empty();
         let result = if is_same { RowResult::Unchanged } else { RowResult::Update };
-        Ok((verdict(result, messages, Some(id)), Some(plan)))
+        Ok((ImportVerdict { files, ..verdict(result, messages, Some(id)) }, Some(plan)))
     }
 
     /// The person that a row is about, if we know one. Fails with what is wrong.
@@ -267,22 +282,27 @@ impl Worker<'_> {
         let applied: HashSet<_> = known.applications.iter().map(|application| application.role.id).collect();
         let is_new = |application: &&RowApplication| match &application.role {
             RoleFound::Known(role) => !applied.contains(&role.id),
-            RoleFound::Missing(_) => true,
+            RoleFound::Missing(..) => true,
         };
         let applications = person.applications.iter().filter(is_new).cloned().collect();
         let mut notes = person.notes.clone();
         if !notes.is_empty() && known.candidate.has_notes {
-            let page = Paging { limit: NOTES, before: None };
-            let listed = self.store.list_notes(self.tenant, known.candidate.id, &page).await;
-            let listed = listed?.items;
-            notes.retain(|note| listed.iter().all(|other| other.text != note.text));
+            let mut page = Paging { limit: NOTES, before: None };
+            loop {
+                let listed = self.store.list_notes(self.tenant, known.candidate.id, &page).await?;
+                notes.retain(|note| listed.items.iter().all(|other| other.text != note.text));
+                page.before = listed.next;
+                if page.before.is_none() || notes.is_empty() {
+                    break;
+                }
+            }
         }
         let is_missing = |consent: &&NewConsent| {
             let current = known.consent(consent.purpose);
             current.is_none_or(|current| current.obtained_at < consent.obtained_at)
         };
         let consents = person.consents.iter().filter(is_missing).cloned().collect();
-        let items = Items { applications, notes, consents };
+        let items = Items { applications, notes, consents, files: Vec::new() };
         Ok(Plan { known: Some(known), since: self.now, profile, items })
     }
 }

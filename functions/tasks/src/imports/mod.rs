@@ -7,17 +7,23 @@ mod judging;
 mod person;
 mod reading;
 mod roles;
+mod row_files;
 mod running;
 mod undoing;
 mod worker;
+mod zip;
 
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
-use shared::model::{AuditActor, Import, ImportPart, ImportStatus, OrganizationSettings, Tenant};
+use shared::model::{
+    AuditActor, Import, ImportPart, ImportStatus, Notice, NoticeEvent, OrganizationSettings, Tenant,
+};
 use shared::providers::bucket::Bucket;
 use shared::services::imports::VerdictError;
+use shared::services::notices;
 use shared::store::{AuditOrigin, CommitError, Task, Transaction};
+use tokio::sync::OnceCell;
 
 use self::roles::Roles;
 use self::worker::{CONCURRENCY, Worker};
@@ -46,6 +52,9 @@ impl Job {
         match import.status {
             ImportStatus::Waiting => return self.wait_for_file(&import, bucket, tenant).await,
             ImportStatus::Checked => {
+                if let Some(after) = self.look_for_zip(&import, bucket, tenant).await? {
+                    return self.replace_import(&import, &after, None, tenant).await;
+                }
                 return self.end_import(&import, &import.fail(NOT_RUN.to_owned(), now), tenant).await;
             }
             ImportStatus::Checking | ImportStatus::Running | ImportStatus::Undoing => {}
@@ -69,6 +78,10 @@ impl Job {
                 if is_over {
                     return self.end_import(&import, &after, tenant).await;
                 }
+                self.replace_import(&import, &after, None, tenant).await
+            }
+            ImportStatus::Checking if import.zip_to_match().is_some() => {
+                let after = Box::pin(worker.match_zip()).await?;
                 self.replace_import(&import, &after, None, tenant).await
             }
             ImportStatus::Checking => self.turn(&worker, Worker::judge_part).await,
@@ -103,7 +116,7 @@ impl Job {
         // Somebody has cancelled it meanwhile.
         let Some(part) = work(worker, before).await? else { return Ok(()) };
         let after = import.after_turn(&before, &part, self.environment.clock.now());
-        if import.is_unfinished() == after.is_unfinished() {
+        if !after.is_over() {
             return self.replace_import(import, &after, Some(&part), *tenant).await;
         }
         let mut transaction = Transaction::new(*tenant);
@@ -141,7 +154,8 @@ impl Job {
         let is_over = now >= import.kept_until();
         let rows = (0..import.parts).map(|part| import.part_file(tenant, part));
         let verdicts = (0..import.parts).filter(|_| is_over).map(|part| import.verdict_file(tenant, part));
-        let files: Vec<_> = rows.chain(verdicts).chain([import.file(tenant)]).collect();
+        let files: Vec<_> =
+            rows.chain(verdicts).chain([import.file(tenant)]).chain(zip::keys(import, tenant)).collect();
         let delete = |file: String| async move { bucket.delete(&file, now).await };
         let mut deletions = stream::iter(files.into_iter().map(delete)).buffer_unordered(CONCURRENCY);
         while let Some(deleted) = deletions.next().await {
@@ -173,8 +187,7 @@ impl Job {
         task: &Task,
         settings: OrganizationSettings,
     ) -> Worker<'w> {
-        let actor = import.undone_by.as_ref().or(import.run_by.as_ref()).unwrap_or(&import.created_by);
-        let (actor, clock) = (AuditActor::of(actor, None), self.environment.clock.clone());
+        let (actor, clock) = (AuditActor::of(import.asked_by(), None), self.environment.clock.clone());
         let origin = AuditOrigin::inside(actor, clock.clone(), self.ids.clone());
         let origin = origin.caused_by(task.caused_by.clone());
         let store = self.environment.store.clone().with_origin(Arc::new(origin));
@@ -182,10 +195,13 @@ impl Job {
             store,
             bucket,
             ids: self.ids.clone(),
+            random: self.environment.random.clone(),
             now: clock.now(),
+            clock,
             tenant: task.tenant(),
             import,
             settings,
+            files: OnceCell::new(),
         }
     }
 
@@ -204,7 +220,7 @@ impl Job {
         Ok(self.environment.store.commit(transaction).await?)
     }
 
-    /// Ends an import, which then no longer counts as unfinished.
+    /// Ends an import, which then no longer counts as unfinished. The member who asked for the step that ended is told.
     async fn end_import(&self, before: &Import, after: &Import, tenant: Tenant) -> Result<(), TaskError> {
         self.end_with(before, after, Transaction::new(tenant), tenant).await
     }
@@ -223,6 +239,10 @@ impl Job {
             transaction.replace_import(before, after)?;
             if before.is_unfinished() && !after.is_unfinished() {
                 transaction.replace_import_use(&used, &used.without(before.id))?;
+            }
+            if let Some(event) = NoticeEvent::end_of(after, tenant.mode) {
+                let notice = Notice { id: self.ids.next(), at: self.now, event };
+                notices::tell_actor(store, &mut transaction, before.asked_by(), &notice).await?;
             }
             match store.commit(transaction).await {
                 Err(CommitError::Stale) if attempt < MAX_ATTEMPTS => {}

@@ -132,7 +132,8 @@ impl Worker<'_> {
         for application in &applications {
             let key = match &application.role {
                 RoleFound::Known(role) => role.id.to_string(),
-                RoleFound::Missing(title) => {
+                RoleFound::Missing(_, Some(id)) => format!("external {}", id.as_str()),
+                RoleFound::Missing(title, None) => {
                     shared::model::CaseFolded::of(title.as_str()).as_str().to_owned()
                 }
             };
@@ -143,7 +144,7 @@ impl Worker<'_> {
         }
         let country = applications.iter().find_map(|application| match &application.role {
             RoleFound::Known(role) => role.content.places.country(),
-            RoleFound::Missing(_) => None,
+            RoleFound::Missing(..) => None,
         });
         let phone = match row.phone {
             None => None,
@@ -155,13 +156,7 @@ impl Worker<'_> {
                 }
             },
         };
-        let mut notes = Vec::new();
-        for (index, note) in row.notes.into_iter().flatten().enumerate() {
-            match read_note(note) {
-                Ok(note) => notes.push(note),
-                Err(problem) => wrong.push(format!("notes[{index}].text {problem}")),
-            }
-        }
+        let mut notes: Vec<_> = row.notes.into_iter().flatten().map(read_note).collect();
         notes.sort_by_key(|note| note.at);
         let consents: Vec<_> = row.consents.unwrap_or_default();
         for (index, consent) in consents.iter().enumerate() {
@@ -300,13 +295,10 @@ fn read_phone(given: &shared::model::GivenPhone, country: Option<Country>) -> Re
 }
 
 /// A note that says who wrote it. The author is no actor of ours, so the name is in the text.
-fn read_note(note: ImportNote) -> Result<RowNote, String> {
+fn read_note(note: ImportNote) -> RowNote {
     let ImportNote { text, author, at } = note;
-    let Some(author) = author else { return Ok(RowNote { text, at }) };
-    let signed = format!("{}\n\n({})", text.as_str(), author.as_str());
-    match NoteText::parse(&signed) {
-        Ok(Some(text)) => Ok(RowNote { text, at }),
-        Ok(None) => Ok(RowNote { text, at }),
-        Err(problem) => Err(format!("{problem}, with its author")),
-    }
+    let Some(author) = author else { return RowNote { text, at } };
+    let signed = NoteText::parse(&format!("{}\n\n({})", text.as_str(), author.as_str()));
+    // A note that is as long as it can be has no room for its author.
+    RowNote { text: signed.ok().flatten().unwrap_or(text), at }
 }

@@ -125,6 +125,8 @@ async fn download(bucket: &Bucket, key: &str, now: Timestamp) -> Result<Option<F
 /// What tells people apart.
 #[derive(Deserialize)]
 struct Keys {
+    /// Of a spreadsheet of our own.
+    id: Option<u64>,
     external_id: Option<String>,
     email: Option<String>,
 }
@@ -132,27 +134,32 @@ struct Keys {
 /// Finds rows about people of earlier rows.
 struct Doubles {
     hasher: RandomState,
-    /// The first rows with external ids and with addresses, by their hashes.
-    first: HashMap<(bool, u64), u64>,
+    /// Whether rows of one id are about one person.
+    has_ids: bool,
+    /// The first rows with ids, with external ids and with addresses, by their hashes.
+    first: HashMap<(u8, u64), u64>,
     /// The hashes of all rows.
     contents: HashSet<u64>,
 }
 
 impl Doubles {
-    fn new() -> Self {
-        Self { hasher: RandomState::new(), first: HashMap::new(), contents: HashSet::new() }
+    /// Ids count in spreadsheets alone, where only those of our own have any.
+    fn new(format: FileFormat) -> Self {
+        let has_ids = matches!(format, FileFormat::Csv | FileFormat::Xlsx);
+        Self { hasher: RandomState::new(), has_ids, first: HashMap::new(), contents: HashSet::new() }
     }
 
     /// Adds a row. Returns the first row about the same person, and whether an earlier row says the same.
     fn add(&mut self, row: u64, json: &str) -> (Option<u64>, bool) {
         let is_repeated = !self.contents.insert(self.hasher.hash_one(json));
-        let Ok(Keys { external_id, email }) = serde_json::from_str::<Keys>(json) else {
+        let Ok(Keys { id, external_id, email }) = serde_json::from_str::<Keys>(json) else {
             return (None, false);
         };
         let email = email.and_then(|email| email.parse::<Email>().ok()).map(|email| email.normalized());
-        let external_id = external_id.map(|id| (true, self.hasher.hash_one(id.trim())));
-        let keys: Vec<_> =
-            external_id.into_iter().chain(email.map(|email| (false, self.hasher.hash_one(email)))).collect();
+        let id = id.filter(|_| self.has_ids).map(|id| (0, id));
+        let external_id = external_id.map(|id| (1, self.hasher.hash_one(id.trim())));
+        let email = email.map(|email| (2, self.hasher.hash_one(email)));
+        let keys: Vec<_> = [id, external_id, email].into_iter().flatten().collect();
         let first = keys.iter().filter_map(|key| self.first.get(key)).min().copied();
         for key in keys {
             self.first.entry(key).or_insert(first.unwrap_or(row));
@@ -168,7 +175,7 @@ fn read(
     now: Timestamp,
     parts: &mpsc::Sender<Vec<StoredRow>>,
 ) -> Result<Report, Refusal> {
-    let (mut doubles, mut rows, mut bytes) = (Doubles::new(), Vec::new(), 0);
+    let (mut doubles, mut rows, mut bytes) = (Doubles::new(settings.format), Vec::new(), 0);
     let mut each = |RowVerdict { row, line, verdict, warnings }: RowVerdict| {
         let stored = match verdict {
             Ok(json) => {

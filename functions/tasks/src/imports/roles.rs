@@ -20,8 +20,8 @@ const PAGE: u32 = 100;
 pub(super) enum RoleFound {
     /// A role of the tenant.
     Known(Box<Role>),
-    /// A title that no role has. The import makes it.
-    Missing(Title),
+    /// A title that no role has, and the external id that the role gets. The import makes it.
+    Missing(Title, Option<ExternalId>),
 }
 
 /// The roles that are known already.
@@ -61,22 +61,27 @@ impl Worker<'_> {
                     unread.insert(listed.items.into_iter().next()).clone()
                 }
             };
-            let unknown = || "external_id must be the external id of a role".to_owned();
-            return Ok(found.map(found_role).ok_or_else(unknown));
+            if found.is_some() || named.title.is_none() {
+                let unknown = || "external_id must be the external id of a role".to_owned();
+                return Ok(found.map(found_role).ok_or_else(unknown));
+            }
         }
         let Some(title) = &named.title else { return Ok(Err("must be named".to_owned())) };
         let by_title = match &mut known.titles {
             Some(by_title) => by_title,
             unread => unread.insert(self.read_titles().await?),
         };
-        Ok(match by_title.get(&CaseFolded::of(title.as_str())).map(Vec::as_slice) {
-            Some([role]) => Ok(found_role(role.clone())),
-            Some(several) if !several.is_empty() => {
+        // One with another external id is another role.
+        let may_be = |role: &&Role| named.external_id.is_none() || role.content.external_id.is_none();
+        let found = by_title.get(&CaseFolded::of(title.as_str())).into_iter().flatten().filter(may_be);
+        Ok(match found.collect::<Vec<_>>().as_slice() {
+            [role] => Ok(found_role((*role).clone())),
+            several if !several.is_empty() => {
                 let ids: Vec<_> = several.iter().map(|role| role.id.to_string()).collect();
                 Err(format!("title is that of several roles: name one of the ids {}", ids.join(", ")))
             }
             _ if !self.import.settings.create_roles => Err("title must be the title of a role".to_owned()),
-            _ => Ok(RoleFound::Missing(title.clone())),
+            _ => Ok(RoleFound::Missing(title.clone(), named.external_id.clone())),
         })
     }
 
@@ -98,7 +103,12 @@ impl Worker<'_> {
 
     /// Makes a closed role with a title that no role has. Rows of the same title that are worked on at the same time get the
     /// same one.
-    pub(super) async fn make_role(&self, roles: &Roles, title: &Title) -> Result<Role, TaskError> {
+    pub(super) async fn make_role(
+        &self,
+        roles: &Roles,
+        title: &Title,
+        external_id: Option<&ExternalId>,
+    ) -> Result<Role, TaskError> {
         let mut known = roles.known.lock().await;
         // A change of another role may have made all forgotten.
         let by_title = match &mut known.titles {
@@ -106,14 +116,21 @@ impl Worker<'_> {
             unread => unread.insert(self.read_titles().await?),
         };
         let made = by_title.entry(CaseFolded::of(title.as_str())).or_default();
-        if let Some(role) = made.first() {
+        let is_same =
+            |role: &&Role| external_id.is_none_or(|id| role.content.external_id.as_ref() == Some(id));
+        if let Some(role) = made.iter().find(is_same) {
             return Ok(role.clone());
         }
-        let role = Role::draft(self.ids.next(), RoleContent::titled(title.clone()), self.now).close(self.now);
+        let mut content = RoleContent::titled(title.clone());
+        content.external_id = external_id.cloned();
+        let role = Role::draft(self.ids.next(), content, self.now).close(self.now);
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_role(&role)?;
         self.store.commit(transaction).await?;
         made.push(role.clone());
+        if let Some(id) = external_id {
+            known.external_ids.insert(id.clone(), Some(role.clone()));
+        }
         Ok(role)
     }
 

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::stream::{self, StreamExt};
-use shared::clock::Timestamp;
+use jiff::SignedDuration;
+use shared::clock::{Timestamp, later};
 use shared::handlers::consents::NewConsent;
 use shared::id::Id;
 use shared::model::{
-    Actor, Answers, CandidateRecord, Consent, ImportCounts, ImportPart, ImportStatus, ImportVerdict,
-    ImportedRow, Note, RoleCopy, RoleState, RowResult, Source, Touchpoint, TouchpointKind,
+    Actor, Answers, CandidateFile, CandidateRecord, Consent, ImportCounts, ImportPart, ImportStatus,
+    ImportVerdict, ImportedFile, ImportedRow, Note, RoleCopy, RoleState, RowResult, Source, Touchpoint,
+    TouchpointKind,
 };
 use shared::services::imports::{StoredRow, rows, verdicts, write_lines};
 use shared::store::{CommitError, MaybeErased, Transaction};
@@ -33,18 +35,22 @@ const EVENTS: usize = 80;
 /// The number of rows after which it is looked whether somebody has cancelled the import.
 const LOOK: usize = 10;
 
+/// The time after which no further row of a part is begun, because a function may run for two minutes.
+const ENOUGH: SignedDuration = SignedDuration::from_secs(45);
+
 /// A transaction for a row.
-struct Draft {
-    transaction: Transaction,
-    record: CandidateRecord,
+pub(super) struct Draft {
+    pub(super) transaction: Transaction,
+    pub(super) record: CandidateRecord,
     /// What the history says, and when it happened.
-    history: Vec<(Timestamp, TouchpointKind)>,
+    pub(super) history: Vec<(Timestamp, TouchpointKind)>,
     /// What the row has made.
-    made: ImportedRow,
+    pub(super) made: ImportedRow,
 }
 
 impl Worker<'_> {
-    /// Carries out the rows of a part. Returns `None` if somebody has cancelled the import meanwhile.
+    /// Carries out the rows of a part. Returns `None` if somebody has cancelled the import meanwhile, or if the part needs another
+    /// turn, as rows with many files do.
     pub(super) async fn run_part(&self, part: ImportPart) -> Result<Option<ImportPart>, TaskError> {
         let Worker { import, tenant, bucket, now, .. } = self;
         let stored = rows(bucket, import, *tenant, part.number, *now).await?;
@@ -55,16 +61,20 @@ impl Worker<'_> {
         for row in stored {
             people.entry(row.same_as.unwrap_or(row.row)).or_default().push(row);
         }
-        let (roles, is_cancelled) = (Roles::default(), AtomicBool::new(false));
+        let (roles, is_cancelled, is_late) =
+            (Roles::default(), AtomicBool::new(false), AtomicBool::new(false));
         let carry_out = |(index, rows): (usize, Vec<StoredRow>)| {
-            let (roles, before, is_cancelled) = (&roles, &before, &is_cancelled);
+            let (roles, before, is_cancelled, is_late) = (&roles, &before, &is_cancelled, &is_late);
             async move {
                 let mut done = Vec::new();
                 for row in rows {
                     if index % LOOK == 0 && self.is_cancelled().await? {
                         is_cancelled.store(true, Ordering::Relaxed);
                     }
-                    if is_cancelled.load(Ordering::Relaxed) {
+                    if self.clock.now() > later(self.now, ENOUGH) {
+                        is_late.store(true, Ordering::Relaxed);
+                    }
+                    if is_cancelled.load(Ordering::Relaxed) || is_late.load(Ordering::Relaxed) {
                         return Ok(done);
                     }
                     done.push(self.run_row(roles, &row, before.get(&row.row)).await?);
@@ -92,7 +102,13 @@ impl Worker<'_> {
         for verdict in &all {
             counts.add(verdict.result, !verdict.messages.is_empty());
         }
-        Ok((!is_cancelled.into_inner()).then_some(ImportPart { counts, ..part }))
+        let (is_cancelled, is_late) = (is_cancelled.into_inner(), is_late.into_inner());
+        if is_late && !is_cancelled {
+            let mut transaction = Transaction::new(*tenant);
+            transaction.replace_import(import, &import.wait(self.clock.now()))?;
+            self.store.commit(transaction).await?;
+        }
+        Ok((!is_cancelled && !is_late).then_some(ImportPart { counts, ..part }))
     }
 
     async fn is_cancelled(&self) -> Result<bool, TaskError> {
@@ -141,7 +157,7 @@ impl Worker<'_> {
                 (result_of(&made), Some(made.candidate_id))
             }
         };
-        Ok(ImportVerdict { row: row.row, line: row.line, result, messages, candidate_id })
+        Ok(ImportVerdict { row: row.row, line: row.line, result, messages, candidate_id, files: Vec::new() })
     }
 
     async fn try_row(
@@ -155,8 +171,7 @@ impl Worker<'_> {
         let made = find(row.row).await?;
         if let Some(made) = made.as_ref().filter(|made| made.is_done) {
             let messages = before.map(|before| before.messages.clone()).unwrap_or_default();
-            let (result, candidate_id) = (result_of(made), Some(made.candidate_id));
-            return Ok(ImportVerdict { row: row.row, line: row.line, result, messages, candidate_id });
+            return Ok(verdict_of(row, messages, made));
         }
         let earlier = match row.same_as {
             Some(first) if made.is_none() => find(first).await?,
@@ -164,7 +179,10 @@ impl Worker<'_> {
         };
         let person = made.as_ref().map(|made| Earlier::Own(made.candidate_id));
         let person = person.unwrap_or_else(|| Earlier::Row(earlier.as_ref().map(|made| made.candidate_id)));
-        let (verdict, plan) = self.judge(roles, row, person, before).await?;
+        let (verdict, mut plan) = self.judge(roles, row, person, before).await?;
+        if let (Some(plan), Some(made)) = (&mut plan, &made) {
+            plan.items.files.retain(|number| made.files.iter().all(|file| file.number != *number));
+        }
         let is_of_import = earlier.is_some_and(|earlier| earlier.is_new || earlier.is_of_import);
         let made = match (plan, made) {
             (None, None) => return Ok(verdict),
@@ -177,7 +195,7 @@ impl Worker<'_> {
             // What was begun is ended, so that nobody stays hidden.
             (None, Some(made)) => self.end_row(roles, made).await?,
         };
-        Ok(ImportVerdict { result: result_of(&made), candidate_id: Some(made.candidate_id), ..verdict })
+        Ok(verdict_of(row, verdict.messages, &made))
     }
 
     /// Ends a row of which a part is made, and the rest cannot or must not be made any more.
@@ -210,6 +228,7 @@ impl Worker<'_> {
             is_of_import,
             applications: Vec::new(),
             notes: Vec::new(),
+            files: Vec::new(),
             told: 0,
             fields: plan.fields(),
             is_done: false,
@@ -250,13 +269,20 @@ impl Worker<'_> {
             let mut draft =
                 Draft { transaction: self.transaction(), record: known, history: Vec::new(), made };
             if draft.record.is_shown() && is_new && plan.items.is_empty() {
-                Self::tell(&mut draft);
+                let ids = draft.made.file_ids();
+                let files = self.store.find_files(self.tenant, draft.made.candidate_id, &ids).await?;
+                Self::tell(&mut draft, &files);
                 made = self.commit_claim(draft, &before).await?;
                 continue;
             }
             let weights = if draft.record.is_shown() { SHOWN } else { HIDDEN };
-            if !plan.items.is_empty() {
+            if plan.items.has_others() {
                 self.add(roles, &mut draft, plan.items.take(weights)).await?;
+                draft.made.is_done = draft.record.is_shown() && plan.items.is_empty();
+            } else if !plan.items.files.is_empty() {
+                let number = plan.items.files.remove(0);
+                Box::pin(self.add_file(&mut draft, number)).await?;
+                plan.profile.resume.clone_from(&draft.record.candidate.profile.resume);
                 draft.made.is_done = draft.record.is_shown() && plan.items.is_empty();
             } else if !draft.record.is_shown() {
                 draft.record = self.with_current_roles(draft.record).await?;
@@ -290,7 +316,9 @@ impl Worker<'_> {
         for application in &items.applications {
             let role = match &application.role {
                 RoleFound::Known(role) => RoleCopy::of(role),
-                RoleFound::Missing(title) => RoleCopy::of(&self.make_role(roles, title).await?),
+                RoleFound::Missing(title, external_id) => {
+                    RoleCopy::of(&self.make_role(roles, title, external_id.as_ref()).await?)
+                }
             };
             let application_id = self.ids.next();
             imported.push(self.imported(application, application_id, role));
@@ -309,7 +337,13 @@ impl Worker<'_> {
         }
         for note in &items.notes {
             let (note_id, created_at) = (self.ids.next(), note.at.unwrap_or(self.now));
-            let note = Note { id: note_id, text: note.text.clone(), actor: self.actor(), created_at };
+            let note = Note {
+                id: note_id,
+                text: note.text.clone(),
+                actor: self.actor(),
+                created_at,
+                updated_at: None,
+            };
             draft.transaction.insert_note(id, &note)?;
             draft.history.push((created_at, TouchpointKind::NoteAdded { note_id }));
             draft.record.candidate.has_notes = true;
@@ -329,21 +363,23 @@ impl Worker<'_> {
     }
 
     /// Tells of what was made before anybody saw the person, apart from what the last write told.
-    fn tell(draft: &mut Draft) {
+    fn tell(draft: &mut Draft, files: &[CandidateFile]) {
         let (applications, notes) = (&draft.record.applications, &draft.made.notes);
         let of_import = |id: &Id| draft.made.applications.contains(id);
         let untold = applications.iter().skip(CandidateRecord::TOLD_AT_ONCE);
         let untold: Vec<_> = untold.filter(|application| of_import(&application.id)).cloned().collect();
         let told = draft.made.told;
-        let end = (told + EVENTS).min(untold.len() + notes.len());
+        let all = untold.len() + notes.len() + files.len();
+        let end = (told + EVENTS).min(all);
         let part = |start: usize, length: usize| {
             told.saturating_sub(start).min(length)..end.saturating_sub(start).min(length)
         };
         let (of_applications, of_notes) = (part(0, untold.len()), part(untold.len(), notes.len()));
-        let (applications, notes) = (&untold[of_applications], &notes[of_notes]);
-        draft.transaction.tell_of_import(&draft.record, applications, notes, &[]);
+        let of_files = part(untold.len() + notes.len(), files.len());
+        let (applications, notes, files) = (&untold[of_applications], &notes[of_notes], &files[of_files]);
+        draft.transaction.tell_of_import(&draft.record, applications, notes, files);
         draft.made.told = end;
-        draft.made.is_done = end == untold.len() + draft.made.notes.len();
+        draft.made.is_done = end == all;
     }
 
     /// Commits a part, and makes the plan go on from there.
@@ -398,6 +434,21 @@ impl Worker<'_> {
     }
 }
 
+/// The verdict on a row that was carried out. These are the messages of the check.
+fn verdict_of(row: &StoredRow, mut messages: Vec<String>, made: &ImportedRow) -> ImportVerdict {
+    let left_out = made.files.iter().filter_map(ImportedFile::message);
+    let new: Vec<_> = left_out.filter(|message| !messages.contains(message)).collect();
+    messages.extend(new);
+    ImportVerdict {
+        row: row.row,
+        line: row.line,
+        result: result_of(made),
+        messages,
+        candidate_id: Some(made.candidate_id),
+        files: made.files.iter().filter(|file| file.id.is_some()).map(|file| file.number).collect(),
+    }
+}
+
 /// What a row that was carried out has become.
 const fn result_of(made: &ImportedRow) -> RowResult {
     if made.is_new { RowResult::Create } else { RowResult::Update }
@@ -406,11 +457,11 @@ const fn result_of(made: &ImportedRow) -> RowResult {
 impl Items {
     /// Whether all fit one transaction.
     fn fit(&self) -> bool {
-        let Self { applications, notes, consents } = self;
+        let Self { applications, notes, consents, files: _ } = self;
         applications.len() * SHOWN + notes.len() + consents.len() <= ROOM
     }
 
-    /// Takes what a transaction has room for: at least one thing. Each application takes this much.
+    /// Takes what a transaction has room for, but no files: at least one thing. Each application takes this much.
     fn take(&mut self, application: usize) -> Self {
         fn split<T>(items: &mut Vec<T>, weight: usize, room: &mut usize) -> Vec<T> {
             let count = items.len().min(*room / weight);
@@ -422,6 +473,7 @@ impl Items {
             applications: split(&mut self.applications, application, &mut room),
             notes: split(&mut self.notes, 1, &mut room),
             consents: split(&mut self.consents, 1, &mut room),
+            files: Vec::new(),
         }
     }
 }

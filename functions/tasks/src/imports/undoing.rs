@@ -105,10 +105,18 @@ impl Worker<'_> {
                 }
             }
             Some(record) => {
-                let Some(kept) = self.remove_added(&mut transaction, &record, row).await? else {
+                let files = self.remove_files(row).await?;
+                let record = if row.files.is_empty() {
+                    record
+                } else {
+                    let found = store.find_any_candidate(tenant, row.candidate_id).await?;
+                    found.and_then(MaybeErased::present).ok_or(CommitError::Stale)?
+                };
+                let Some(mut kept) = self.remove_added(&mut transaction, &record, row).await? else {
                     store.commit(transaction).await?;
                     return Box::pin(self.try_to_undo(row)).await;
                 };
+                kept.extend(files);
                 kept
             }
         };
@@ -230,8 +238,15 @@ impl Worker<'_> {
         }
         let mut notes = Vec::new();
         for some in row.notes.chunks(BATCH) {
-            if notes.len() <= NOTES {
-                notes.extend(self.store.find_notes(tenant, id, some).await?);
+            if notes.len() > NOTES {
+                break;
+            }
+            for note in self.store.find_notes(tenant, id, some).await? {
+                if note.updated_at.is_some() {
+                    kept.push(format!("Note {} was edited since, and stays", note.id));
+                } else {
+                    notes.push(note);
+                }
             }
         }
         let deleted = notes.get(..NOTES).unwrap_or(&notes);

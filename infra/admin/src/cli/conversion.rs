@@ -61,6 +61,9 @@ pub(crate) struct NewImport {
     /// The file: CSV, xlsx or NDJSON, at most 200 MB
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// A ZIP file with files of the people, at most 1 GB
+    #[arg(long, value_name = "ZIP")]
+    pub(crate) files: Option<PathBuf>,
     /// The format: csv, xlsx or ndjson [default: the end of the file's name]
     #[arg(long)]
     pub(crate) format: Option<ImportFormat>,

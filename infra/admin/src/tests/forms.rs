@@ -10,7 +10,7 @@ use ::tests::{ACME, GLOBEX, TestApi, key, project, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value, json};
 use shared::id::Id;
-use shared::model::Mode;
+use shared::model::{Mode, Plan};
 use shared::store::{KINDS, Kind, Transaction, Unreadable};
 
 use super::TestAdmin;
@@ -365,10 +365,12 @@ async fn updates_keep_what_they_do_not_know() {
 }
 
 /// Copies of records, which can be made again, and the head of the feed, whose batch is another one each time.
-const COPIES: [&str; 9] = [
+const COPIES: [&str; 11] = [
     "application",
     "candidate",
     "candidate_screen",
+    "export",
+    "export_use",
     "feed_head",
     "opening",
     "role_application",
@@ -378,7 +380,7 @@ const COPIES: [&str; 9] = [
 ];
 
 /// The kinds of items that are changed after they were written.
-const CHANGED: [&str; 31] = [
+const CHANGED: [&str; 33] = [
     "api_key",
     "application",
     "call_setting",
@@ -387,6 +389,8 @@ const CHANGED: [&str; 31] = [
     "candidate_record",
     "candidate_screen",
     "confirmation",
+    "export",
+    "export_use",
     "feed_head",
     "gate",
     "gate_shard",
@@ -442,6 +446,9 @@ const NEEDED: [(&str, &[&str]); 4] = [
 #[tokio::test]
 async fn an_unreadable_item_of_any_kind_hurts_nothing_else() {
     let (api, _) = Box::pin(table()).await;
+    // The other organization sends a request for each kind.
+    let globex = tenant(GLOBEX, Mode::Live).organization;
+    Box::pin(api.store().set_plan(globex, Plan::Pro)).await.unwrap();
     let items: Items = Box::pin(api.stored_items()).await;
     for kind in KINDS {
         let is_of_kind = |item: &Item| self::kind(item).name == kind.name;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::pin::Pin;
 use std::time::Duration;
 
-use ::tests::{ACME, GLOBEX, TestApi, tenant};
+use ::tests::{ACME, GLOBEX, TestApi, project, tenant};
 use serde_json::json;
 use shared::model::{ImportStatus, Mode};
 use shared::store::Paging;
@@ -99,6 +99,19 @@ async fn a_file_of_people_is_checked_and_imported() {
     let log = api.get("/api/v1/audit_log?actor=operator").await.expect(200);
     let acts = log.body["data"].as_array().unwrap().iter().map(|entry| entry["action"].as_str().unwrap());
     assert_eq!(acts.collect::<Vec<_>>(), ["import.run", "import.created", "import.created"]);
+
+    // Their files come with them.
+    let zip = project("shared/import_files/files/resumes-bsdtar.zip");
+    std::fs::write(path("files.csv"), "Name,E-mail,Files\nPieter,pieter@x.example,tHart.pdf\n").unwrap();
+    std::fs::copy(zip, path("files.zip")).unwrap();
+    let command = format!("import 1 {} --files {} --run", path("files.csv"), path("files.zip"));
+    let printed = with_tasks(&api, ACME, admin.output(&command)).await;
+    assert!(
+        printed.contains("\n1 of 9 files have a row.\n") || printed.starts_with("1 of 9 files have a row.\n")
+    );
+    let pieter = api.get("/api/v1/candidates?email=pieter@x.example").await.expect(200).number("/data/0/id");
+    let files = api.get(&format!("/api/v1/candidates/{pieter}/files")).await.expect(200);
+    assert_eq!(files.string("/data/0/name"), "tHart.pdf.txt");
 
     // Known people keep what they have, unless it is to be replaced.
     std::fs::write(path("new.csv"), "Name,E-mail\nAnna Maria Weber,anna@x.example\n").unwrap();

@@ -444,7 +444,7 @@ Columns that were left out: \"Shoe size\"
     );
     let printed = admin.output(&command_with_files).await;
     assert!(
-        printed.contains("2    3     warning  files names CV.pdf, which the ZIP file does not have\n"),
+        printed.contains("2    3     warning  files[0].name is the name of no file in the ZIP file\n"),
         "{printed}"
     );
     assert!(printed.contains("\n2 of 9 files have a row\nFiles without a row: "), "{printed}");

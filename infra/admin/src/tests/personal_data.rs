@@ -15,8 +15,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, CandidateRecord, EndpointStatus, HoldReason, LegalHold, Member, MemberRole, Mode, Name,
-    Profile, ResumeFile, Slug, Tenant,
+    Actor, ActorKind, CandidateRecord, EndpointStatus, ExportUse, HoldReason, LegalHold, Member, MemberRole,
+    Mode, Name, Profile, ResumeFile, Slug, Tenant,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{AnsweredQuestion, Confirmation, Confirmed, KINDS, Transaction};
@@ -142,7 +142,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         Browser::new(api).submit(&apply, &suspect).await.expect(303);
         Browser::new(api).submit_file(&apply, &suspect, resume).await.expect(303);
         let candidates_path = "/api/v1/candidates";
-        let listed = get(api, candidates_path).key(demo, mode).send().await;
+        let listed = get(api, &format!("{candidates_path}?email=ada@gmail.com")).key(demo, mode).send().await;
         let candidate = listed.number("/data/0/id");
         candidates.push(candidate);
         let path = format!("{candidates_path}/{candidate}");
@@ -187,6 +187,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
             .expect(201);
         upload(api, tenant(demo, mode)).await;
         begin_import(api, tenant(demo, mode)).await;
+        begin_export(api, tenant(demo, mode)).await;
         let tomorrow = "2026-11-21".parse().unwrap();
         api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
         Box::pin(confirm(api, tenant(demo, mode))).await;
@@ -233,6 +234,16 @@ async fn import(api: &TestApi, demo: usize) {
     for _ in 0..2 {
         Box::pin(api.run_tasks()).await;
     }
+}
+
+/// Stores an export that is being written.
+async fn begin_export(api: &TestApi, tenant: Tenant) {
+    let (id, now) = (Id::new(4_714).unwrap(), api.environment.clock.now());
+    event_fixtures::create_export(api.store(), tenant, id, now).await.unwrap();
+    let used = ExportUse { running: vec![id], version: 1, ..ExportUse::default() };
+    let mut transaction = Transaction::new(tenant);
+    transaction.replace_export_use(&ExportUse::default(), &used).unwrap();
+    api.store().commit(transaction).await.unwrap();
 }
 
 /// Creates the data that members create in the dashboard.
@@ -351,7 +362,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
 
     for (organization, slugs, files) in
-        [(ACME_ID, ["acme", "acme-test"], [0; 5]), (GLOBEX_ID, ["globex", "globex-test"], [4, 2, 1, 1, 1])]
+        [(ACME_ID, ["acme", "acme-test"], [0; 6]), (GLOBEX_ID, ["globex", "globex-test"], [4, 2, 1, 0, 1, 1])]
     {
         let slugs = slugs.map(|slug| Slug::of(slug, ""));
         let prefixes = ResumeFile::prefixes(Id::new(organization).unwrap(), [&slugs[0], &slugs[1]]);

@@ -14,13 +14,14 @@ mod signature;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
 use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION, RANGE};
+use http::header::{CONTENT_DISPOSITION, CONTENT_RANGE, CONTENT_TYPE, ETAG, LOCATION, RANGE};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use url::Url;
 
@@ -40,8 +41,8 @@ pub use signature::{ACCESS_KEY, REGION};
 
 /// The bucket's name, which is also the first segment of its paths.
 pub const BUCKET: &str = "local-resumes";
-/// The maximum size of a request body, in bytes: the maximum size of the file of an import plus the rest of the form.
-pub const MAX_BODY: usize = 200 * 1024 * 1024 + 64 * 1024;
+/// The maximum size of a request body, in bytes: the maximum size of the ZIP of an import plus the rest of the form.
+pub const MAX_BODY: usize = 1024 * 1024 * 1024 + 64 * 1024;
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 /// The header and the field that name an algorithm. The names of all others about encryption begin with it.
@@ -53,8 +54,9 @@ pub struct LocalBucket {
     storage: Storage,
 }
 
-/// The part of an object that a request asks for (RFC 9110, section 14.2), and the status. As S3 does, only one range is read.
-fn ranged(request: &Request<Bytes>, content: &Bytes) -> Result<(StatusCode, Bytes), S3Error> {
+/// The part of an object that a request asks for (RFC 9110, section 14.2), with its place, or else the whole object. As S3 does,
+/// only one range is read.
+fn ranged(request: &Request<Bytes>, content: &Bytes) -> Result<(Option<String>, Bytes), S3Error> {
     let range = request.headers().get(RANGE).and_then(|range| str::from_utf8(range.as_bytes()).ok());
     let range = range.and_then(|range| range.strip_prefix("bytes="));
     let range = range.and_then(|range| {
@@ -62,12 +64,13 @@ fn ranged(request: &Request<Bytes>, content: &Bytes) -> Result<(StatusCode, Byte
         Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
     });
     let Some((first, last)) = range.filter(|(first, last)| first <= last) else {
-        return Ok((StatusCode::OK, content.clone()));
+        return Ok((None, content.clone()));
     };
     if first >= content.len() {
         return Err(S3Error::new(416, "InvalidRange", "The requested range is not satisfiable"));
     }
-    Ok((StatusCode::PARTIAL_CONTENT, content.slice(first..content.len().min(last + 1))))
+    let end = content.len().min(last + 1);
+    Ok((Some(format!("bytes {first}-{}/{}", end - 1, content.len())), content.slice(first..end)))
 }
 
 impl LocalBucket {
@@ -113,6 +116,12 @@ impl LocalBucket {
             }
             Method::GET if request.uri().query() == Some("tagging=") => self.tags(&request, now).await,
             Method::GET => self.get(&request, now).await,
+            Method::POST if request.uri().query() == Some("uploads=") => {
+                self.begin_upload(&request, now).await
+            }
+            Method::POST if has_upload(&request) => self.finish_upload(&request, now).await,
+            Method::PUT if has_upload(&request) => self.put_part(&request, now).await,
+            Method::DELETE if has_upload(&request) => self.abort_upload(&request, now).await,
             Method::DELETE => self.delete(&request, now).await,
             Method::POST => self.post(&request, now).await,
             Method::PUT if request.headers().contains_key("x-amz-copy-source") => {
@@ -182,13 +191,16 @@ impl LocalBucket {
         let parameter = |name: &str| parameters.get(name).cloned();
         let content_type = parameter("response-content-type").unwrap_or(metadata.content_type);
         let disposition = parameter("response-content-disposition").or(metadata.content_disposition);
-        let (status, part) = ranged(request, &content)?;
+        let (place, part) = ranged(request, &content)?;
         let mut response = Response::new(part);
-        *response.status_mut() = status;
+        if place.is_some() {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        }
         for (name, value) in [
             (CONTENT_TYPE, Some(content_type)),
             (CONTENT_DISPOSITION, disposition),
             (ETAG, Some(etag(&content))),
+            (CONTENT_RANGE, place),
         ] {
             let value = value.map(HeaderValue::try_from).transpose();
             let value =
@@ -308,6 +320,11 @@ impl LocalBucket {
         let key = self.path_in_bucket(path)?.strip_prefix('/').filter(|key| is_key(key));
         key.ok_or_else(S3Error::invalid_key)
     }
+}
+
+/// Whether a request is about an upload in parts.
+fn has_upload(request: &Request<Bytes>) -> bool {
+    request.uri().query().is_some_and(|query| query.contains("uploadId="))
 }
 
 /// Whether a header or a field says how to encrypt the object. The deployed bucket has a key of its own, and the policy in

@@ -198,6 +198,9 @@ fn parse_query(query: &str) -> Result<Parameters, S3Error> {
                     | "response-content-type"
                     | "start-after"
                     | "tagging"
+                    | "uploads"
+                    | "uploadId"
+                    | "partNumber"
                     | "x-id"
             );
         if !is_supported {

@@ -75,12 +75,13 @@ impl Storage {
         }
     }
 
-    /// Returns all keys in their order.
+    /// Returns all keys in their order, without those that begin with a dot, which are no objects.
     pub(super) async fn keys(&self) -> Result<BTreeSet<String>, S3Error> {
         match self {
             Self::Folder { path, .. } => files(path).await.map_err(|error| S3Error::internal(&error)),
             Self::Memory(objects) => {
-                Ok(objects.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect())
+                let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(objects.keys().filter(|key| !key.starts_with('.')).cloned().collect())
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of the bucket. They use the service's own S3 client for all requests that it can send.
 
-use shared::providers::bucket::MAX_UPLOAD;
+use shared::providers::bucket::{MAX_UPLOAD, MIN_PART};
 
 use super::form::MAX_FIELDS;
 use super::request::Parameters;
@@ -183,6 +183,46 @@ async fn a_resume_is_uploaded_read_copied_and_downloaded() {
         std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["incoming", "resumes"]);
+}
+
+#[tokio::test]
+async fn a_large_object_is_uploaded_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("resumes");
+    for bucket in [LocalBucket::in_memory(BUCKET), LocalBucket::in_folder(BUCKET, path)].map(Arc::new) {
+        let url = serve(Arc::clone(&bucket), |_| ()).await;
+        let client = client(&url, ACCESS_KEY, "local", None);
+        let upload = client.begin_upload("exports/1", "text/csv", NOW).await.unwrap();
+        let (large, small) = (Bytes::from(vec![b'l'; MIN_PART]), Bytes::from_static(b"small"));
+        let part = async |number, content: &Bytes| {
+            client.upload_part("exports/1", &upload, number, content.clone(), NOW).await.unwrap()
+        };
+        // A part replaces one with the same number.
+        part(1, &small).await;
+        let wrong = [part(1, &small).await, part(2, &small).await];
+        let small_first = client.finish_upload("exports/1", &upload, &wrong, NOW).await;
+        assert_eq!(small_first, Err(BucketError::Refused("EntityTooSmall".to_owned())));
+        let etags = [part(1, &large).await, wrong[1].clone()];
+        assert_eq!(client.list("", None, NOW).await.unwrap(), [""; 0], "parts are no objects");
+        let old = client.finish_upload("exports/1", &upload, &wrong, NOW).await;
+        assert_eq!(old, Err(BucketError::Refused("InvalidPart".to_owned())));
+        for _ in 0..2 {
+            assert_eq!(
+                client.finish_upload("exports/1", &upload, &etags, NOW).await,
+                Ok(()),
+                "it can be repeated"
+            );
+        }
+        let made = client.read("exports/1", 2 * MIN_PART, NOW).await.ok().unwrap().unwrap().bytes;
+        assert!(made.len() == MIN_PART + 5 && made.ends_with(b"lsmall"));
+        let other = client.begin_upload("exports/2", "text/csv", NOW).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(client.abort_upload("exports/2", &other, NOW).await, Ok(()), "it can be repeated");
+        }
+        let gone = client.finish_upload("exports/2", &other, &etags, NOW).await;
+        assert_eq!(gone, Err(BucketError::Refused("NoSuchUpload".to_owned())));
+        assert_eq!(client.list("", None, NOW).await.unwrap(), ["exports/1"]);
+    }
 }
 
 #[tokio::test]

@@ -342,8 +342,9 @@ impl<'c> Journey<'c> {
     fn note(&mut self) -> Outcome<()> {
         let (id, actor) = (self.ids.next(), self.company.staff.recruiter.clone());
         let note = text(self.company.dice.pick(&NOTES))?;
-        let note = Note { id, text: note, actor: actor.clone(), created_at: self.now() };
+        let note = Note { id, text: note, actor: actor.clone(), created_at: self.now(), updated_at: None };
         self.transaction.insert_note(self.record.candidate.id, &note)?;
+        self.record.candidate.has_notes = true;
         self.record = self.record.clone().advance_version();
         self.step(actor, vec![TouchpointKind::NoteAdded { note_id: id }]);
         Ok(())

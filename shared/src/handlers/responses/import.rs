@@ -7,7 +7,8 @@ use super::file::FileUpload;
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    self, Actor, DateFormat, ImportCounts, ImportFormat, ImportMapping, ImportSettings, ImportStatus,
+    self, Actor, AssignedFile, CandidateFileKind, DateFormat, ImportCounts, ImportFilesStatus, ImportFormat,
+    ImportMapping, ImportSettings, ImportStatus, ImportZip, ZippedFile,
 };
 use crate::providers::bucket::UploadForm;
 
@@ -18,6 +19,75 @@ pub struct ImportProgress {
     rows: u64,
     /// The number of rows that have had their turn: in the check, in the run or in the undo.
     done: u64,
+}
+
+/// The ZIP file with the files of an import's people.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ImportFiles {
+    /// How far it is.
+    status: ImportFilesStatus,
+    /// Why it was refused. Another one can be sent.
+    reason: Option<String>,
+    /// The number of files; 0 before it was read.
+    count: u64,
+    /// The number of files that belong to a row.
+    matched: u64,
+    /// The number of files that belong to no row.
+    unmatched: u64,
+    /// How to upload it, within an hour; `null` unless it is awaited.
+    upload: Option<FileUpload>,
+}
+
+impl ImportFiles {
+    /// A ZIP, and the form for its upload, if that is awaited.
+    pub fn of(zip: ImportZip, upload: Option<UploadForm>) -> Self {
+        let matched = zip.with_row();
+        Self {
+            status: zip.status,
+            reason: zip.reason,
+            count: zip.count,
+            matched,
+            unmatched: zip.count.saturating_sub(matched),
+            upload: upload.map(FileUpload::from),
+        }
+    }
+}
+
+/// A file in the ZIP file of an import.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ImportFile {
+    /// The number in the ZIP file, from 1, without what systems put there.
+    number: u64,
+    /// The name with its folders.
+    name: String,
+    /// The size in bytes.
+    size: u64,
+    /// What it is.
+    kind: CandidateFileKind,
+    /// The row that it belongs to; `null` if it belongs to none, or if several rows have it in the same way.
+    row: Option<u64>,
+    /// Whether the row was assigned.
+    assigned: bool,
+    /// A row that it may belong to: its `external_id` is the name but for zeros before it.
+    proposed_row: Option<u64>,
+    /// Why nobody gets it; `null` if it can be given to a person.
+    reason: Option<String>,
+}
+
+impl ImportFile {
+    /// A file. These were assigned.
+    pub fn of(file: ZippedFile, assigned: &[AssignedFile]) -> Self {
+        Self {
+            number: file.number,
+            size: file.size,
+            kind: file.kind,
+            row: file.row,
+            assigned: assigned.iter().any(|one| one.number == file.number),
+            proposed_row: file.proposed_row.filter(|_| file.row.is_none()),
+            reason: file.problem.map(|problem| format!("It {problem}.")),
+            name: file.path,
+        }
+    }
 }
 
 /// An import of people.
@@ -57,11 +127,20 @@ pub struct Import {
     ended_at: Option<Timestamp>,
     /// When it was undone.
     undone_at: Option<Timestamp>,
+    /// The ZIP file with the people's files; `null` if none was announced.
+    files: Option<ImportFiles>,
     /// How to upload the file, within an hour; `null` unless it is awaited.
     upload: Option<FileUpload>,
 }
 
 impl Import {
+    /// The same, with how to upload the ZIP.
+    #[must_use]
+    pub fn with_zip_upload(self, upload: Option<UploadForm>) -> Self {
+        let upload = upload.map(FileUpload::from);
+        Self { files: self.files.map(|files| ImportFiles { upload, ..files }), ..self }
+    }
+
     /// An import, and the form for its upload, if that is awaited.
     pub fn of(import: model::Import, upload: Option<UploadForm>) -> Self {
         let findings = import.findings.unwrap_or_default();
@@ -83,6 +162,7 @@ impl Import {
             run_at: import.run_at,
             ended_at: import.ended_at,
             undone_at: import.undone_at,
+            files: import.zip.map(|zip| ImportFiles::of(zip, None)),
             upload: upload.map(FileUpload::from),
         }
     }

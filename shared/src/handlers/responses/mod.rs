@@ -3,6 +3,7 @@
 pub mod application;
 pub mod candidate;
 pub mod consent;
+pub mod data_export;
 pub mod export;
 pub mod file;
 pub mod import;

@@ -21,13 +21,15 @@ pub struct Note {
     actor: Actor,
     /// When the note was written.
     created_at: Timestamp,
+    /// When the text was last changed; `null` if it never was.
+    updated_at: Option<Timestamp>,
 }
 
 impl Note {
     /// The note about this candidate.
     pub fn of(candidate_id: Id, note: model::Note) -> Self {
-        let model::Note { id, text, actor, created_at } = note;
-        Self { id, candidate_id, text, actor, created_at }
+        let model::Note { id, text, actor, created_at, updated_at } = note;
+        Self { id, candidate_id, text, actor, created_at, updated_at }
     }
 }
 
@@ -40,13 +42,15 @@ pub struct NoteRef {
     candidate_id: Id,
     /// When the note was written.
     created_at: Timestamp,
+    /// When the text was last changed; `null` if it never was.
+    updated_at: Option<Timestamp>,
 }
 
 impl Personal for Note {
     type Reference = NoteRef;
 
     fn into_reference(self) -> NoteRef {
-        let Self { id, candidate_id, created_at, .. } = self;
-        NoteRef { id, candidate_id, created_at }
+        let Self { id, candidate_id, created_at, updated_at, .. } = self;
+        NoteRef { id, candidate_id, created_at, updated_at }
     }
 }

@@ -18,6 +18,11 @@ pub enum ResumeLinks {
 }
 
 impl ResumeLinks {
+    /// No links, for what is kept longer than they are valid.
+    pub fn none() -> Self {
+        Self::Signed(HashMap::new())
+    }
+
     /// Signs links to the resumes of candidates.
     pub async fn of_candidates(
         providers: &Providers,

@@ -55,6 +55,11 @@ impl ScreenAccess {
     /// Access to everything, for exports.
     pub const FULL: Self = Self { results: true };
 
+    /// Access with the results, or without them.
+    pub const fn with_results(results: bool) -> Self {
+        Self { results }
+    }
+
     /// What a credential with these scopes may see.
     pub const fn of(scopes: Scopes) -> Self {
         Self { results: scopes.contains(Scope::VoiceScreensRead) }

@@ -1,27 +1,27 @@
-//! Security notices: what has happened to a member's account, and what owners should know of. The member sees them at the
-//! next sign-in.
+//! Notices: what has happened to a member's account, what owners should know of, and what concerns the member's work. The first
+//! two are seen at the next sign-in; the last is seen at once.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, ActorKind, Device, EndpointUrl, MemberRole, Mode, Name};
+use super::{Actor, Device, EndpointUrl, Import, ImportFormat, ImportStatus, MemberRole, Mode, Name, Text};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
-/// Something that has happened to a member's account, or that an owner should know of.
+/// Something that a member should know of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecurityNotice {
+pub struct Notice {
     /// The identifier.
     pub id: Id,
     /// When it happened.
     pub at: Timestamp,
     /// What happened.
-    pub event: SecurityEvent,
+    pub event: NoticeEvent,
 }
 
 /// What has happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum SecurityEvent {
+pub enum NoticeEvent {
     /// The member signed in from a browser for the first time.
     NewBrowser(Device),
     /// The password was changed in the account's settings.
@@ -87,9 +87,101 @@ pub enum SecurityEvent {
         /// Who did it.
         by: Actor,
     },
+    /// Somebody mentioned the member in a note. Nothing of the candidate is kept but the identifier.
+    Mentioned {
+        /// The candidate.
+        candidate: Id,
+        /// The mode of the data.
+        mode: Mode,
+        /// Who wrote the note.
+        by: Actor,
+    },
+    /// An import ended, or its undo did, for which the member had asked.
+    ImportEnded {
+        /// The import.
+        import: Id,
+        /// The mode of the data.
+        mode: Mode,
+        /// The format of the file.
+        format: ImportFormat,
+        /// Where the file comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Text<100>>,
+        /// How it ended.
+        outcome: ImportOutcome,
+    },
 }
 
-impl SecurityEvent {
+/// How an import ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ImportOutcome {
+    /// Its rows were carried out.
+    Done {
+        /// The number of people who were added.
+        created: u64,
+        /// The number of rows that added something to a person.
+        updated: u64,
+        /// The number of rows that were skipped, because something is wrong with them.
+        invalid: u64,
+    },
+    /// It has failed.
+    Failed {
+        /// Why, as a sentence.
+        reason: String,
+    },
+    /// It was cancelled by the service.
+    Cancelled,
+    /// It was undone.
+    Undone {
+        /// The number of rows of which something stays.
+        kept: u64,
+    },
+}
+
+impl ImportOutcome {
+    /// How this import ended; `None` if it goes on.
+    fn of(import: &Import) -> Option<Self> {
+        let counts = &import.counts;
+        match import.status {
+            ImportStatus::Done => {
+                Some(Self::Done { created: counts.create, updated: counts.update, invalid: counts.invalid })
+            }
+            ImportStatus::Failed => Some(Self::Failed { reason: import.reason.clone().unwrap_or_default() }),
+            ImportStatus::Cancelled => Some(Self::Cancelled),
+            ImportStatus::Undone => Some(Self::Undone { kept: counts.kept }),
+            _ => None,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Self::Done { created, updated, invalid } => {
+                format!(
+                    "is done. People added: {created}. People updated: {updated}. Invalid rows: {invalid}."
+                )
+            }
+            Self::Failed { reason } => format!("has failed: {reason}"),
+            Self::Cancelled => "was cancelled, because the organization is suspended.".to_owned(),
+            Self::Undone { kept: 0 } => "is undone. Nothing of it is left.".to_owned(),
+            Self::Undone { kept } => format!("is undone. Rows of which something stays: {kept}."),
+        }
+    }
+}
+
+impl NoticeEvent {
+    /// The end of this import; `None` if it goes on.
+    pub fn end_of(import: &Import, mode: Mode) -> Option<Self> {
+        let (format, source) = (import.format, import.settings.source.clone());
+        ImportOutcome::of(import).map(|outcome| Self::ImportEnded {
+            import: import.id,
+            mode,
+            format,
+            source,
+            outcome,
+        })
+    }
+
     /// The event as a sentence.
     pub fn sentence(&self) -> String {
         let by = |by: &Option<Name>| match by {
@@ -122,16 +214,24 @@ impl SecurityEvent {
             Self::AppConnected { name } => format!("You connected the app \u{201c}{name}\u{201d}."),
             Self::WebhookUrlChosen { url, is_new, mode, by } => {
                 let (url, mode) = (url.as_str(), mode.as_str());
-                let by = match by.kind {
-                    ActorKind::ApiKey => format!("The API key \u{201c}{}\u{201d}", by.name),
-                    ActorKind::App => format!("The app \u{201c}{}\u{201d}", by.name),
-                    _ => by.name.clone(),
-                };
+                let by = by.described();
                 if *is_new {
                     format!("{by} added a webhook endpoint for {mode} data: {url}")
                 } else {
                     format!("{by} changed the URL of a webhook endpoint for {mode} data: {url}")
                 }
+            }
+            Self::Mentioned { mode, by, .. } => {
+                format!("{} mentioned you in a note about a candidate in {} data.", by.described(), mode.as_str())
+            }
+            Self::ImportEnded { mode, format, source, outcome, .. } => {
+                let of = match mode {
+                    Mode::Live => "",
+                    Mode::Test => " of test data",
+                };
+                let from = source.as_ref().map(|source| format!(" from {}", source.as_str()));
+                let (from, format) = (from.unwrap_or_default(), format.as_str().to_uppercase());
+                format!("Your import{of}{from} ({format}) {}", outcome.sentence())
             }
         }
     }
