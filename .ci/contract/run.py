@@ -24,7 +24,7 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 # each with its own seed.
 RUNS = [
     ("examples,coverage,fuzzing", 8, []),
-    *[("stateful", 60, [])] * 5,
+    *[("stateful", 60, [])] * 8,
     ("stateful", 30, ["location-headers", "dependency-analysis"]),
 ]
 CONCURRENT_RUNS = 4
