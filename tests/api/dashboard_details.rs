@@ -183,6 +183,34 @@ async fn a_card_has_three_tags_and_the_number_of_the_others() {
     }
 }
 
+#[tokio::test]
+async fn a_row_of_the_list_has_the_tags_that_are_seen_whole() {
+    let api = TestApi::new().await;
+    let ada = acme(&api).await;
+    let (long, short) = ("a tag that needs a row alone", "short");
+    let people = [
+        ("Ada Lovelace", vec![short, "cook", "third"], vec![short], "+2"),
+        ("Grace", vec![short, "cook", "third"], vec![short, "cook"], "+1"),
+        ("Joan", vec![short, long], vec![short], "+1"),
+        ("Mary", vec![long, short], vec![], "+2"),
+        ("A name that is longer than a row", vec![short], vec![], "+1"),
+    ];
+    for (number, (name, tags, ..)) in people.iter().enumerate() {
+        add(&api, json!({ "name": name, "email": format!("{number}@example.com"), "tags": tags })).await;
+    }
+    let page = ada.get("/dashboard/candidates").await.expect(200);
+    for (name, _, shown, more) in people {
+        let row = page.text.split("<tr").find(|row| row.contains(&format!("<bdi>{name}</bdi>"))).unwrap();
+        let links: Vec<_> =
+            row.split("class=\"badge\"").skip(1).map(|link| text_in(&format!("<a{link}"))).collect();
+        assert!(
+            links.len() == shown.len() && links.iter().zip(&shown).all(|(link, tag)| link.starts_with(*tag)),
+            "{row}"
+        );
+        assert!(text_in(row).contains(more), "{row}");
+    }
+}
+
 /// The text without elements, with single spaces.
 fn text_in(html: &str) -> String {
     let text = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));

@@ -11,8 +11,8 @@ use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
 use shared::model::{
     ApplicationStatus, BulkAct, Candidate, CandidateRecord, CountedCause, Email, EndedBy, FileStatus, Label,
-    LegalHold, MemberRole, Phone, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus, SavedView,
-    Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
+    LegalHold, MemberRole, Phone, Profile, Rejection, RejectionReason, Resume, Role, RoleStats, RoleStatus,
+    SavedView, Screen, ScreenResult, ScreenStatus, Source, Stage, Text, Waiting, WebAddress, grouped,
 };
 use shared::providers::bucket::Bucket;
 use shared::store::{CandidateList, Order, Paging, StageOrStatus, StoreError};
@@ -178,6 +178,21 @@ struct ViewLink<'p> {
 
 /// The maximum number of tags in a row, which is one line high.
 const TAGS: usize = 2;
+/// The number of characters for which a row has room: the name and the tags.
+const ROOM: usize = 24;
+/// The room of a tag's frame, in characters.
+const FRAME: usize = 3;
+
+/// The first tags that are seen whole beside the name. A link that is cut is too small to be pressed.
+fn seen_whole(profile: &Profile) -> Vec<&str> {
+    let mut room = ROOM.saturating_sub(profile.name.as_str().chars().count());
+    let fits = |tag: &&str| {
+        let left = room.checked_sub(tag.chars().count() + FRAME);
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    profile.tags.iter().take(TAGS).map(Text::as_str).take_while(fits).collect()
+}
 
 /// A candidate in the list, with the application that the list is about.
 struct Row<'p> {
@@ -210,6 +225,7 @@ impl<'p> Row<'p> {
         let profile = &candidate.profile;
         let stated = profile.source.as_ref().map(Source::as_str).unwrap_or_default();
         let shown = application.filter(|_| page.list.role().is_none());
+        let tags = seen_whole(profile);
         Self {
             id: candidate.id.get(),
             value: match shown {
@@ -218,8 +234,8 @@ impl<'p> Row<'p> {
             },
             query: page.parameter(),
             name: profile.name.as_str(),
-            tags: profile.tags.iter().take(TAGS).map(Text::as_str).collect(),
-            more_tags: profile.tags.count().saturating_sub(TAGS),
+            more_tags: profile.tags.count().saturating_sub(tags.len()),
+            tags,
             role: application.map(|one| RoleFilter { id: one.role.id.get(), title: one.role.title.as_str() }),
             stage: application.map_or(candidate.stage, |one| one.stage),
             source: source_name(application.map_or(stated, |one| one.source.as_str())),
