@@ -25,6 +25,8 @@ const LISTS = {
   "suspect-forms": "/dashboard/candidates/suspects",
   imports: "/dashboard/imports",
   "import-new": "/dashboard/imports/new",
+  exports: "/dashboard/exports",
+  "export-new": "/dashboard/exports/new",
   "application-limits": "/dashboard/settings/application-limits",
   retention: "/dashboard/settings/retention",
   "audit-log": "/dashboard/settings/audit-log",
@@ -146,6 +148,30 @@ export async function ofOrganizationInUse(world) {
   });
   await show("import-rows", `/dashboard/imports/${imported.id}/rows?result=invalid`);
   await show("import-files", `/dashboard/imports/${imported.id}/files`);
+
+  await look("export-problems", async () => {
+    await visitor.go(LISTS["export-new"]);
+    for (const box of await page.getByRole("checkbox").all()) {
+      await box.uncheck();
+    }
+    assert.equal(await visitor.press("Begin the export"), 422);
+  });
+  await look("export-running", async () => {
+    await page.getByRole("checkbox", { name: "Roles" }).check();
+    await page.getByLabel("Role", { exact: true }).selectOption({ index: 1 });
+    assert.equal(await visitor.press("Begin the export"), 303);
+  });
+  const exported = await service.create(service.acme.live, "/api/v1/exports", { format: "ndjson" });
+  await look("export-done", async () => {
+    await visitor.go(`/dashboard/exports/${exported.id}`);
+    const files = page.getByRole("heading", { name: "Files" });
+    for (let tries = 0; tries < 60 && !(await files.isVisible()); tries += 1) {
+      await page.waitForTimeout(500);
+      await page.reload();
+    }
+    assert.equal(await page.getByRole("link", { name: /^Download / }).count(), 7);
+  });
+  await show("exports-used", LISTS.exports);
 
   await look("audit-log-filtered", async () => {
     await visitor.go(LISTS["audit-log"]);

@@ -26,7 +26,7 @@ logging.disable(logging.WARNING)
 PSEUDO = {"AccountId", "NoValue", "NotificationARNs", "Partition", "Region", "StackId", "StackName", "URLSuffix"}
 # What a template may have at most. The first three leave room in AWS's quotas of 500 resources, 300 routes with an integration
 # each, and 20,480 bytes of permissions of a function. The others are AWS's quotas.
-MAX_RESOURCES, MAX_ROUTES, MAX_PERMISSIONS = 260, 210, 4096
+MAX_RESOURCES, MAX_ROUTES, MAX_PERMISSIONS = 260, 220, 4096
 MAX_TEMPLATE, MAX_PARAMETERS, MAX_OUTPUTS, MAX_VARIABLES = 1_000_000, 200, 200, 4096
 MAX_POLICIES, MAX_INLINE, MAX_TRUST, MAX_GENERATED = 10, 10_240, 2048, 64
 MAX_POLICY = {"AWS::IAM::ManagedPolicy": 6144, "AWS::KMS::Key": 32_768, "AWS::S3::BucketPolicy": 20_480}

@@ -392,7 +392,7 @@ class Faults(unittest.TestCase):
             "bytes of inline policies of RolesFunctionRole": lambda t: role(t).update(
                 Policies=[{"PolicyDocument": {"Statement": [], "Id": "x" * 11_000}}]
             ),
-            "routes of Api are more than 210": lambda t: t["Resources"]["Api"]["Properties"]["Body"]["paths"].update(
+            "routes of Api are more than 220": lambda t: t["Resources"]["Api"]["Properties"]["Body"]["paths"].update(
                 {f"/{i}": {"get": {}} for i in range(100)}
             ),
             "2 permissions of OauthFunctionAliaslive are more than 1": lambda t: t["Resources"].update(

@@ -106,6 +106,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) suspect: String,
     /// An import that is checked.
     import: Id,
+    /// An export that is being written.
+    export: Id,
 }
 
 impl DashboardFixtures {
@@ -182,9 +184,12 @@ impl DashboardFixtures {
         event_fixtures::create_suspect_form(api.store(), acme, suspect, of_role, now).await.unwrap();
         let import = Id::new(4_717).unwrap();
         event_fixtures::create_import(api.store(), acme, import, ImportStatus::Checked, now).await.unwrap();
+        let export = Id::new(4_718).unwrap();
+        event_fixtures::create_export(api.store(), acme, export, now).await.unwrap();
         Self {
             suspect: suspect.to_string(),
             import,
+            export,
             role,
             candidate,
             key: credential.id(),
@@ -218,6 +223,7 @@ impl DashboardFixtures {
             path if path.contains("/connected-apps/") => self.grant.get(),
             path if path.contains("/webhooks/") => self.endpoint.get(),
             path if path.contains("/imports/") => self.import.get(),
+            path if path.contains("/exports/") => self.export.get(),
             _ => self.member.get(),
         }
     }
@@ -267,6 +273,7 @@ impl DashboardFixtures {
             "/dashboard/candidates/suspects" => vec![("act", "accept"), ("id", &self.suspect)],
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
             "/dashboard/imports/new" => vec![("format", "csv")],
+            "/dashboard/exports/new" => vec![("format", "csv"), ("kinds", "roles")],
             "/dashboard/imports/{id}/files/{number}/assign" => vec![("row", "1")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
@@ -505,9 +512,9 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 35,
+        rejected, 39,
         "countries, narrowing an app and lifting this, organization, privacy, retention, application limits, two for confirmations, audit log, invite, link, role, \
-         remove, two for second factors, export, two for erasures, two for legal holds, and fourteen for imports"
+         remove, two for second factors, export, two for erasures, two for legal holds, fourteen for imports, and four for exports"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();

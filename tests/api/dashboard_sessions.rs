@@ -123,6 +123,9 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/candidates/{id}/legal-hold", "/dashboard/candidates/{id}/legal-hold"),
     ("GET /dashboard/imports/{id}/undo", "/dashboard/imports/{id}/undo"),
     ("POST /dashboard/imports/{id}/undo", "/dashboard/imports/{id}/undo"),
+    ("GET /dashboard/exports/new", "/dashboard/exports/new"),
+    ("POST /dashboard/exports/new", "/dashboard/exports/new"),
+    ("GET /dashboard/exports/{id}", "/dashboard/exports/{id}"),
     ("POST /dashboard/settings/integrations/api-keys", "/dashboard/settings/integrations/api-keys"),
     (
         "POST /dashboard/settings/integrations/api-keys/{id}/rotate",

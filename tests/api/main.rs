@@ -38,6 +38,7 @@ mod dashboard_channels;
 mod dashboard_closing;
 mod dashboard_cost;
 mod dashboard_details;
+mod dashboard_exports;
 mod dashboard_faults;
 mod dashboard_files;
 mod dashboard_imports;

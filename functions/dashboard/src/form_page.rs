@@ -52,6 +52,8 @@ pub(crate) enum FieldKind {
     Lines(u32),
     /// One of several values, with their labels.
     Choice(Vec<(String, String)>),
+    /// Any of several words, each with its label and what it is. The value has those that are ticked, separated by commas.
+    Several(Vec<(String, String, &'static str)>),
     /// A file with one of these extensions.
     File(&'static str),
     /// A heading of the fields below.
@@ -131,6 +133,11 @@ impl Field {
     /// The label and the value, as a page shows them.
     pub(crate) fn fact(&self) -> (&'static str, String) {
         (self.label, if self.value.is_empty() { "–".to_owned() } else { self.label_of(&self.value) })
+    }
+
+    /// Whether the box of a word is ticked.
+    fn ticks(&self, word: &str) -> bool {
+        self.value.split(',').any(|ticked| ticked == word)
     }
 
     /// The label of a choice.
@@ -295,7 +302,10 @@ impl Form {
             self.submits[..=pressed].rotate_right(1);
         }
         for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
-            let value = sent.get(&field.name).replace("\r\n", "\n");
+            let value = match field.kind {
+                FieldKind::Several(_) => sent.all(&field.name).collect::<Vec<_>>().join(","),
+                _ => sent.get(&field.name).replace("\r\n", "\n"),
+            };
             let stored = std::mem::replace(&mut field.value, value);
             if is_stale && stored != field.value {
                 field.stored = Some(field.label_of(&stored));

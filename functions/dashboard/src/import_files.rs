@@ -180,7 +180,7 @@ async fn page(request: &MemberRequest, alert: Option<String>) -> Result<Reply<Ht
 }
 
 /// A size in words.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} KB", bytes / 1_000),

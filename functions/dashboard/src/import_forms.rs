@@ -171,7 +171,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
         Field::line("defaults.tags", "Tags")
             .hint("Optional: all people get them. Separated by commas."),
         Field::line("defaults.role_id", "Role")
-            .of(FieldKind::Choice(roles(request).await?))
+            .of(FieldKind::Choice(roles(request, "No role").await?))
             .hint("Optional: of rows without an application."),
         Field::line("overwrite", "People whom you have already")
             .of(two("Keep what is known, add what is missing", "Replace it with what the file says")),
@@ -209,11 +209,11 @@ fn two(no: &str, yes: &str) -> FieldKind {
     )
 }
 
-/// The newest roles, also closed ones, which take people of the past.
-async fn roles(request: &MemberRequest) -> Result<Vec<(String, String)>, Error> {
+/// A choice of the newest roles, also closed ones, which have people of the past, after one of no role.
+pub(crate) async fn roles(request: &MemberRequest, none: &str) -> Result<Vec<(String, String)>, Error> {
     let first = Paging { limit: ROLES, before: None };
     let roles = request.context.store().list_roles(request.tenant(), None, &first).await?;
     let choice = |role: &Role| (role.id.to_string(), role.content.title.as_str().to_owned());
-    let none = (String::new(), "No role".to_owned());
+    let none = (String::new(), none.to_owned());
     Ok([none].into_iter().chain(roles.items.iter().map(choice)).collect())
 }

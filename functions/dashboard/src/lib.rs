@@ -31,6 +31,9 @@ mod connected_apps;
 mod consents;
 mod dates;
 mod decision;
+mod export_forms;
+mod export_words;
+mod exports;
 mod files;
 mod form;
 mod form_page;
@@ -183,6 +186,7 @@ pub fn candidates() -> Vec<Route> {
     .into_iter()
     .chain(personal_data())
     .chain(imports())
+    .chain(exports())
     .collect()
 }
 
@@ -204,6 +208,22 @@ fn imports() -> [Route; 14] {
         Route::member("POST /dashboard/imports/{id}/cancel", Owner, imports::cancel),
         Route::member("GET /dashboard/imports/{id}/undo", undo, imports::ask_to_undo),
         Route::member("POST /dashboard/imports/{id}/undo", undo, imports::undo),
+    ]
+}
+
+/// What owners export, for [`candidates`]. An export has everything about everybody, so it asks for the password before the form
+/// and before the links to the files.
+fn exports() -> [Route; 4] {
+    let new = MemberAccess::fresh(Owner, export_forms::NEW);
+    [
+        Route::member("GET /dashboard/exports", Owner, exports::list),
+        Route::member("GET /dashboard/exports/new", new, export_forms::new),
+        Route::member("POST /dashboard/exports/new", new, export_forms::create),
+        Route::member(
+            "GET /dashboard/exports/{id}",
+            MemberAccess::fresh(Owner, "/dashboard/exports/{id}"),
+            exports::show,
+        ),
     ]
 }
 

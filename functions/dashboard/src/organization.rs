@@ -135,5 +135,6 @@ fn form(settings: &OrganizationSettings) -> Form {
     ];
     Form::new(Section::Organization, "Organization", fields, PATH, "Save")
         .lead("Your live data and your test data each have their own settings.")
+        .linking("/dashboard/exports", "Export everything that your organization has")
         .of_version(settings.version.to_string())
 }
