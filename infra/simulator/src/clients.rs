@@ -72,6 +72,8 @@ pub(crate) struct Known {
     pub(crate) broken: Vec<String>,
     /// The addresses of people whose application was received.
     pub(crate) applicants: Vec<String>,
+    /// The number of people whose import was undone.
+    pub(crate) undone: u64,
     /// The pages on which a member has confirmed a call, or has tried to.
     confirmed: BTreeSet<String>,
     /// The second factor and the passkey of the organization's second member.

@@ -294,9 +294,10 @@ impl<'i> Items<'i> {
             let Some(record) = items.iter().find(|item| text(item, "sk") == "~FILE") else { continue };
             let further: Vec<_> =
                 items.iter().filter(|item| text(item, "sk").starts_with("~APPLICATION#")).collect();
+            // Of an application that was removed, only the number of writes is left.
+            let present = further.iter().map(|item| **item).filter(|item| number(item, "id") > 0);
             let inside = record["applications"]["L"].as_array().into_iter().flatten();
-            let own: BTreeSet<_> =
-                inside.map(|one| &one["M"]).chain(further.iter().map(|item| **item)).map(place).collect();
+            let own: BTreeSet<_> = inside.map(|one| &one["M"]).chain(present).map(place).collect();
             let id = number(candidate, "id");
             let listed = self.of("APPLICATION").into_iter();
             let listed = listed.filter(|one| number(one, "candidate_id") == id).map(place).collect();
@@ -340,7 +341,7 @@ impl<'i> Items<'i> {
                 add("screened".to_owned(), -1);
             }
         }
-        let erased = known.acts.iter().filter(|act| is_erasure(act)).count() as u64;
+        let erased = known.erasures();
         let mut wrong = Vec::new();
         for stats in self.of("ROLE_STATS") {
             let role = text(stats, "sk").parse().unwrap_or(0);
@@ -410,6 +411,11 @@ fn ids(items: &[&Value]) -> BTreeSet<u64> {
 }
 
 impl Known {
+    /// The number of people who were erased, or whose import was undone.
+    pub(crate) fn erasures(&self) -> u64 {
+        self.acts.iter().filter(|act| is_erasure(act)).count() as u64 + self.undone
+    }
+
     /// The addresses of the people who were erased. Some are erased more than once.
     pub(crate) fn erased(&self) -> Vec<String> {
         let email = |id: Option<u64>| {
@@ -424,7 +430,7 @@ impl Known {
         erased.into_iter().filter_map(|id| email(id.parse().ok())).collect()
     }
 
-    /// Whether somebody with the address of an erased person has applied or was added once more.
+    /// Whether somebody with the address of an erased person has applied, was added once more, or may have been imported.
     fn is_known_again(&self, email: &str) -> bool {
         let erased = self.erased().iter().filter(|erased| erased.eq_ignore_ascii_case(email)).count();
         let added = self.acts.iter().filter(|(act, answer)| {
@@ -432,6 +438,12 @@ impl Known {
                 && answer.as_ref().is_some_and(|answer| answer.status == 201)
                 && act.body["email"].as_str().is_some_and(|other| other.eq_ignore_ascii_case(email))
         });
-        added.count() > erased || self.applicants.iter().any(|other| other.eq_ignore_ascii_case(email))
+        let of_rows = self.acts.iter().flat_map(|(act, _)| act.body["rows"].as_array().into_iter().flatten());
+        let is_imported =
+            |row: &Value| row["email"].as_str().is_some_and(|other| other.eq_ignore_ascii_case(email));
+        let mut imported = of_rows.filter(|row| is_imported(row));
+        added.count() > erased
+            || imported.next().is_some()
+            || self.applicants.iter().any(|other| other.eq_ignore_ascii_case(email))
     }
 }

@@ -20,6 +20,7 @@ mod copies;
 mod deployment;
 mod factors;
 mod faults;
+mod imports;
 mod invariants;
 mod items;
 mod kind;
@@ -33,5 +34,6 @@ mod sign_ins;
 mod time;
 mod work;
 
+pub use imports::rows_before_the_task_of_another_tenant;
 pub use run::{Report, Run, simulate};
 pub use shrink::shrink;

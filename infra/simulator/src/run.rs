@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::future::OptionFuture;
 use jiff::SignedDuration;
 use shared::config::Config;
 
@@ -15,6 +16,7 @@ use crate::cloud::{Cloud, Fault};
 use crate::copies::Copies;
 use crate::deployment::Deployment;
 use crate::faults::Faults;
+use crate::imports::Imports;
 use crate::invariants;
 use crate::kind::Kind;
 use crate::setup::Setup;
@@ -23,8 +25,8 @@ use crate::work::{Cast, work};
 
 /// One run of so many is longer than the others.
 const LONG: u64 = 38;
-/// How many steps more each client takes while another one keeps a copy of the lists.
-const COPIED_STEPS: u32 = 4;
+/// How many steps more each client takes while others keep a copy of the lists, or import people.
+const FURTHER_STEPS: u32 = 4;
 /// The first longer run.
 const FIRST_LONG: u64 = 18;
 
@@ -118,22 +120,27 @@ async fn play(run: &Run, setup: Arc<Setup>) -> Report {
     let cast = Cast::choose(&mut random);
     clients.use_up_quota(&mut random);
     let mut copies = Copies::of(&clients, &cast, run.seed);
+    let mut imports = Imports::of(&clients, &cast, run.seed);
     deployment.set_chaos(run.faults, run.kills);
-    match &mut copies {
-        None => work(&clients, &cast, random.fork(), run.steps).await,
-        Some(copies) => {
-            let is_over = AtomicBool::new(false);
-            let others = async {
-                work(&clients, &cast, random.fork(), run.steps + COPIED_STEPS).await;
-                is_over.store(true, Ordering::Relaxed);
-            };
-            let follow = copies.follow(fastrand::Rng::with_seed(run.seed), &is_over);
-            tokio::join!(others, Box::pin(follow));
-        }
-    }
+    let further = if copies.is_some() || imports.is_some() { FURTHER_STEPS } else { 0 };
+    let is_over = AtomicBool::new(false);
+    let others = async {
+        work(&clients, &cast, random.fork(), run.steps + further).await;
+        is_over.store(true, Ordering::Relaxed);
+    };
+    let follow =
+        copies.as_mut().map(|copies| Box::pin(copies.follow(fastrand::Rng::with_seed(run.seed), &is_over)));
+    let bring = imports.as_mut().map(|imports| Box::pin(imports.bring()));
+    tokio::join!(others, OptionFuture::from(follow), OptionFuture::from(bring));
     deployment.set_chaos(0, 0);
     clients.settle().await;
+    if let Some(imports) = &mut imports {
+        imports.settle().await;
+    }
     let mut broken = invariants::broken(&deployment, &clients, &cast, random).await;
+    if let Some(imports) = &imports {
+        broken.extend(imports.broken(&deployment.cloud.items()));
+    }
     if let Some(copies) = &mut copies {
         let tenants = (0..TENANTS).collect();
         invariants::move_changes(&deployment, &tenants).await;

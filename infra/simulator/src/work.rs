@@ -62,6 +62,11 @@ impl Cast {
         self.people.contains(&person)
     }
 
+    /// Whether people work at the dashboard or with an application.
+    pub(crate) fn has_people(&self) -> bool {
+        !self.people.is_empty()
+    }
+
     /// The organization of the people.
     pub(crate) fn people<'c>(&self, clients: &'c Clients) -> People<'c> {
         People::of(clients, self.organization)

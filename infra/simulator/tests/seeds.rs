@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 use std::thread;
 
-use simulator::{Report, Run, shrink, simulate};
+use simulator::{Report, Run, rows_before_the_task_of_another_tenant, shrink, simulate};
 
 /// Of so many seeds, one runs in another process, too.
 const COMPARED: u64 = 50;
@@ -53,6 +53,14 @@ fn the_runs_that_found_faults_break_no_invariant_any_more() {
     }
     // A role that is closed while a record that is read lacks the newest application for it.
     play(&Run { steps: 12, ..Run::new(184) });
+}
+
+/// Nine imports want to work at the same time, one more than a run does at once.
+#[test]
+fn another_tenants_task_waits_for_less_than_a_share_of_an_import() {
+    const SHARE: u64 = 100;
+    let rows = rows_before_the_task_of_another_tenant(SHARE);
+    assert!(rows < 100, "{rows} rows were carried out first");
 }
 
 fn play(run: &Run) -> Report {
