@@ -1,0 +1,77 @@
+// Runs what the guide prints for Zapier and n8n. Zapier's code runs in Zapier's own runner. n8n itself is too large for this: its
+// own engine evaluates the expressions, and the requests are made here, in the order in which its HTTP Request node makes them.
+//
+// Usage: copies.mjs zapier|n8n FILE API KEY
+//
+// For each line {"days", "now"} of the input, it prints what has changed and what is no longer there.
+
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import { readFileSync } from "node:fs";
+
+const require = createRequire(import.meta.url);
+const [tool, file, api, key] = process.argv.slice(2);
+const TYPES = { candidate: "candidate.erased", application: "application.deleted" };
+
+/** Zapier passes on only what has an id that the Zap has not had. */
+function zapier() {
+  const core = require("zapier-platform-core");
+  const app = require(file);
+  const appTester = core.createAppTester(app);
+  const had = new Map(Object.keys(app.triggers).map((name) => [name, new Set()]));
+  const poll = async (name, inputData) => {
+    const rows = await appTester(app.triggers[name].operation.perform, { authData: { key }, inputData });
+    return rows.filter((row) => !had.get(name).has(row.id) && had.get(name).add(row.id)).reverse();
+  };
+  return async (days) => {
+    const found = {};
+    for (const noun of Object.keys(TYPES)) {
+      const changed = await poll(`changed_${noun}`, { days });
+      found[`${noun}s`] = changed.map((row) => ({ ...row, id: row[`${noun}_id`] }));
+      found[TYPES[noun]] = (await poll(`deleted_${noun}`, {})).map((row) => row[`${noun}_id`]);
+    }
+    return found;
+  };
+}
+
+function n8n() {
+  const { Tournament } = require("@n8n/tournament");
+  const { parameters: node } = JSON.parse(readFileSync(file, "utf8")).nodes[0];
+  const { pagination } = node.options.pagination;
+  // An expression that fails has no value.
+  const engine = new Tournament(() => undefined);
+  const value = (text, data) => (text.startsWith("=") ? engine.execute(text.slice(1), { ...data, Date, Object }) : text);
+  const read = async (path, parameters, json) => {
+    const rows = [];
+    let response = {};
+    do {
+      const query = new URLSearchParams();
+      for (const { name, value: text } of parameters) query.set(name, value(text, { $json: json }));
+      for (const { name, value: text } of pagination.parameters.parameters) {
+        const of_page = value(text, { $response: response });
+        if (of_page) query.set(name, of_page);
+      }
+      const answer = await fetch(`${api}${path}?${query}`, { headers: { Authorization: `Bearer ${key}` } });
+      if (!answer.ok) throw new Error(await answer.text());
+      response = { body: await answer.json() };
+      rows.push(...response.body.data);
+    } while (!value(pagination.completeExpression, { $response: response }));
+    return rows;
+  };
+  return async (days) => {
+    const found = {};
+    for (const noun of Object.keys(TYPES)) {
+      found[`${noun}s`] = await read(`/${noun}s`, node.queryParameters.parameters, { days });
+      const events = await read("/events", [{ name: "type", value: TYPES[noun] }], {});
+      found[TYPES[noun]] = events.map((event) => event.subject.id);
+    }
+    return found;
+  };
+}
+
+const read = { zapier, n8n }[tool]();
+for await (const line of createInterface({ input: process.stdin })) {
+  const { days, now } = JSON.parse(line);
+  Date.now = () => Date.parse(now);
+  process.stdout.write(`${JSON.stringify(await read(days))}\n`);
+}
