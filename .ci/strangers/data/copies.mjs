@@ -11,6 +11,8 @@ import { readFileSync } from "node:fs";
 
 const require = createRequire(import.meta.url);
 const [tool, file, api, key] = process.argv.slice(2);
+// Zapier's runner prints how much memory it needs.
+console.log = console.error;
 const TYPES = { candidate: "candidate.erased", application: "application.deleted" };
 
 /** Zapier passes on only what has an id that the Zap has not had. */
@@ -27,7 +29,7 @@ function zapier() {
     const found = {};
     for (const noun of Object.keys(TYPES)) {
       const changed = await poll(`changed_${noun}`, { days });
-      found[`${noun}s`] = changed.map((row) => ({ ...row, id: row[`${noun}_id`] }));
+      found[`${noun}s`] = changed.map(({ [`${noun}_id`]: id, ...row }) => ({ ...row, id }));
       found[TYPES[noun]] = (await poll(`deleted_${noun}`, {})).map((row) => row[`${noun}_id`]);
     }
     return found;
