@@ -3,7 +3,7 @@
 //
 // Usage: copies.mjs zapier|n8n FILE API KEY
 //
-// For each line {"days", "now"} of the input, it prints what has changed and what is no longer there.
+// For each line {"days", "now", "again"} of the input, it prints what has changed and what is no longer there.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -25,7 +25,9 @@ function zapier() {
     const rows = await appTester(app.triggers[name].operation.perform, { authData: { key }, inputData });
     return rows.filter((row) => !had.get(name).has(row.id) && had.get(name).add(row.id)).reverse();
   };
-  return async (days) => {
+  return async (days, again) => {
+    // Who fills the tables anew takes all rows.
+    if (again) had.forEach((ids) => ids.clear());
     const found = {};
     for (const noun of Object.keys(TYPES)) {
       const changed = await poll(`changed_${noun}`, { days });
@@ -73,7 +75,7 @@ function n8n() {
 
 const read = { zapier, n8n }[tool]();
 for await (const line of createInterface({ input: process.stdin })) {
-  const { days, now } = JSON.parse(line);
+  const { days, now, again } = JSON.parse(line);
   Date.now = () => Date.parse(now);
-  process.stdout.write(`${JSON.stringify(await read(days))}\n`);
+  process.stdout.write(`${JSON.stringify(await read(days, again))}\n`);
 }
