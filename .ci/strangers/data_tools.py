@@ -295,19 +295,28 @@ def normal(row):
     return parts
 
 
-def compare(tool, rows, service, number):
-    """Fails unless a copy is what the API shows."""
-    for table, left_out in [("candidates", set()), ("applications", SHOWN)]:
-        pair = []
-        for found in rows[table], service.rows(f"/{table}"):
-            pair.append({row["id"]: normal({name: row[name] for name in row if name not in left_out}) for row in found})
-        copied, of_api = pair
-        for id in copied.keys() | of_api.keys():
-            if copied.get(id) != of_api.get(id):
-                raise SystemExit(f"{tool}, run {number}, {table}: {copied.get(id)} instead of {of_api.get(id)}")
-    seqs, head = rows.get("seqs"), int(service.send("GET", "/events?after=latest")["position"])
-    if seqs and seqs != list(range(seqs[0], head + 1)):
-        raise SystemExit(f"{tool}, run {number}: {len(seqs)} events from {seqs[0]} to {seqs[-1]} instead of all up to {head}")
+def kept(rows):
+    """The rows that a copy keeps, by table and identifier."""
+    left_out = {"candidates": set(), "applications": SHOWN}
+    return {
+        (table, row["id"]): normal({name: row[name] for name in row if name not in left_out[table]})
+        for table in left_out
+        for row in rows[table]
+    }
+
+
+def compare(copies, service):
+    """Fails unless each copy is what the API shows, and has had each event once."""
+    of_api = kept({table: service.rows(f"/{table}") for table in ("candidates", "applications")})
+    head = int(service.send("GET", "/events?after=latest")["position"])
+    for tool, rows in copies.items():
+        copied = kept(rows)
+        for key in copied.keys() | of_api.keys():
+            if copied.get(key) != of_api.get(key):
+                raise SystemExit(f"{tool}, {key}: {copied.get(key)} instead of {of_api.get(key)}")
+        seqs = rows.get("seqs")
+        if seqs and seqs != list(range(seqs[0], head + 1)):
+            raise SystemExit(f"{tool}: {len(seqs)} events from {seqs[0]} to {seqs[-1]} instead of all up to {head}")
 
 
 @contextlib.contextmanager
@@ -349,19 +358,18 @@ def check_year(rolecall):
                     worker.orders.put(order)
                 if amid:
                     changes.make_several(5)
-                results = {worker: worker.result() for worker in workers}
+                copies = {worker.tool: worker.result() for worker in workers}
                 if number == LAST_BEFORE_THE_GAP + 1:
-                    if any(results.values()):
+                    if any(copies.values()):
                         raise SystemExit("A tool does not notice that the feed is younger than its position")
                     # As the guide says, everything is read again.
                     for worker in workers:
                         worker.orders.put(order | {"again": True, "days": 3650})
-                    results = {worker: worker.result() for worker in workers}
-                for worker, rows in results.items():
-                    if rows is None:
-                        raise SystemExit(f"{worker.tool}, run {number}: the position is older than the feed")
-                    if not amid:
-                        compare(worker.tool, rows, service, number)
+                    copies = {worker.tool: worker.result() for worker in workers}
+                if not all(copies.values()):
+                    raise SystemExit(f"In run {number}, a position is older than the feed")
+                if not amid:
+                    compare(copies, service)
                 # Nobody hears of these erasures before the next run.
                 changes.make_several(2)
                 changes.erase()
