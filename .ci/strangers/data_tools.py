@@ -1,10 +1,12 @@
 """Keeps copies with data tools, by the code and the settings that the guide prints under "Keeping a copy": dlt, a Singer tap,
-Airbyte's declarative connector, Zapier and n8n. Each of them reads a year of changes and erasures, in a fixed order, in 20 runs:
-some amid changes, and one after the feed has forgotten what they missed. After each run that is not amid changes, each copy must
-be what the API shows. Then the program of the guide keeps a copy while others write, is killed at odd moments, and must end with
-what the API shows, too.
+Airbyte's declarative connector, Zapier and n8n. Each of them reads changes and erasures, in a fixed order, in a few runs, or with
+--year in 20 runs in a year: some amid changes, and one after the feed has forgotten what they missed. After each run that is not
+amid changes, each copy must be what the API shows.
 
-Usage: data_tools.py ROLECALL
+Without --year, the program of the guide then keeps a copy while others write, is killed at odd moments, and must end with what
+the API shows, too; and DuckDB, polars and pandas read exports.
+
+Usage: data_tools.py ROLECALL [--year]
 """
 
 import contextlib
@@ -31,13 +33,10 @@ GUIDE = Path(__file__).parents[2] / "functions" / "README.md"
 API = "https://api.rolecall.test/api/v1"
 # The changes that are made while the program of the guide runs.
 CHANGES = 150
-RUNS = 20
-# Within a year. All times are in the past, because some tools ask for nothing that is later than now.
+# All times are in the past, because some tools ask for nothing that is later than now.
 START = datetime(2025, 2, 1, 8)
-# The run after which nothing is read for longer than the feed keeps events, which is 30 days.
-LAST_BEFORE_THE_GAP = 11
-# The runs before which more is changed than a page of the feed has.
-MANY = {9}
+# The number of runs, and after which of them nothing is read for longer than the feed keeps events, which is 30 days.
+SHORT, YEAR = (4, 3), (20, 12)
 # What a role and a person have, and an application shows.
 SHOWN = {"name", "email", "role_title"}
 
@@ -323,7 +322,8 @@ def compare(copies, service):
 def started(rolecall, *arguments):
     with subprocess.Popen([rolecall, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            yield Service(process.stdout)
+            found = dict(re.match(r"(Rolecall|Acme live) +(\S+)", process.stdout.readline()).groups() for _ in range(2))
+            yield Service(found["Rolecall"] + "/api/v1", found["Acme live"])
         finally:
             process.terminate()
 
@@ -334,13 +334,13 @@ def free_port():
         return str(listener.getsockname()[1])
 
 
-def check_year(rolecall):
-    """Lets the tools read a year of changes. The service is restarted at later and later times."""
+def check_tools(rolecall, runs, last):
+    """Lets the tools read what changes. The service is restarted at later and later times."""
     chosen, now, port = random.Random(3), START, free_port()
     # At first, Zapier and n8n read everything.
     changes, workers, days = Changes(None), [], 3650
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        for number in range(1, RUNS + 1):
+        for number in range(1, runs + 1):
             with started(rolecall, "--data", folder, "--port", port, "--now", f"{now:%Y-%m-%dT%H:%M:%SZ}") as service:
                 if not workers:
                     environment = {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
@@ -351,15 +351,16 @@ def check_year(rolecall):
                 changes.service = service
                 changes.make_several(5)
                 changes.settle()
-                service.change(role, [f"Run {number}, title {title}" for title in range(120 if number in MANY else 1)])
-                amid = chosen.random() < 0.3 and number not in (1, LAST_BEFORE_THE_GAP + 1, RUNS)
+                # More than a page of the feed has.
+                service.change(role, [f"Run {number}, title {title}" for title in range(120 if number == last else 1)])
+                amid = number % 3 == 2 and number < runs
                 order = {"again": False, "days": days + 1, "now": f"{now + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"}
                 for worker in workers:
                     worker.orders.put(order)
                 if amid:
                     changes.make_several(5)
                 copies = {worker.tool: worker.result() for worker in workers}
-                if number == LAST_BEFORE_THE_GAP + 1:
+                if number == last + 1:
                     if any(copies.values()):
                         raise SystemExit("A tool does not notice that the feed is younger than its position")
                     # As the guide says, everything is read again.
@@ -373,18 +374,17 @@ def check_year(rolecall):
                 # Nobody hears of these erasures before the next run.
                 changes.make_several(2)
                 changes.erase()
-            if number < RUNS:
-                days = 33 if number == LAST_BEFORE_THE_GAP else chosen.randint(10, 24)
+            if number < runs:
+                days = 33 if number == last else chosen.randint(10, 24)
                 now += timedelta(days=days)
-    print(f"{', '.join(TOOLS)}: after {RUNS} runs in {(now - START).days} days, each copy is what the API shows")
+    print(f"{', '.join(TOOLS)}: after {runs} runs in {(now - START).days} days, each copy is what the API shows")
 
 
 class Service:
     """The API of the local service, as this script uses it."""
 
-    def __init__(self, lines):
-        printed = dict(re.match(r"(Rolecall|Acme live) +(\S+)", lines.readline()).groups() for _ in range(2))
-        self.base, self.key = printed["Rolecall"] + "/api/v1", printed["Acme live"]
+    def __init__(self, base, key):
+        self.base, self.key = base, key
 
     def send(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -555,11 +555,21 @@ def differences(service, copy):
     return [(key, *pair) for key, pair in pairs.items() if pair[0] != pair[1]]
 
 
-def main(rolecall):
-    check_year(rolecall)
+def check_exports(service):
+    folder = Path(__file__).parent
+    python = folder / "data" / "exports" / ".venv" / "bin" / "python"
+    subprocess.run([python, "-B", folder / "exports.py", service.base, service.key], check=True)
+
+
+def main(rolecall, *options):
+    if options == ("--year",):
+        check_tools(rolecall, *YEAR)
+        return
+    check_tools(rolecall, *SHORT)
     with started(rolecall, "--memory", "--demo", "--port", "0") as service:
         check_program(service)
+        check_exports(service)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
