@@ -375,7 +375,7 @@ def check_tools(rolecall, runs, last):
                 changes.make_several(2)
                 changes.erase()
             if number < runs:
-                days = 33 if number == last else chosen.randint(10, 24)
+                days = 33 if number == last else chosen.randint(11, 25)
                 now += timedelta(days=days)
     print(f"{', '.join(TOOLS)}: after {runs} runs in {(now - START).days} days, each copy is what the API shows")
 

@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs";
 
 const require = createRequire(import.meta.url);
 const [tool, file, api, key] = process.argv.slice(2);
-// Zapier's runner prints how much memory it needs.
+// Zapier's runner prints how much memory it uses.
 console.log = console.error;
 const TYPES = { candidate: "candidate.erased", application: "application.deleted" };
 
@@ -19,6 +19,10 @@ const TYPES = { candidate: "candidate.erased", application: "application.deleted
 function zapier() {
   const core = require("zapier-platform-core");
   const app = require(file);
+  // Zapier's own check of an integration, which takes functions in this form.
+  const definition = JSON.stringify(app, (_, value) => (typeof value === "function" ? `$func$${value.length}$f$` : value));
+  const { errors } = require("zapier-platform-schema").validateAppDefinition(JSON.parse(definition));
+  if (errors.length) throw new Error(errors.map(String).join("\n"));
   const appTester = core.createAppTester(app);
   const had = new Map(Object.keys(app.triggers).map((name) => [name, new Set()]));
   const poll = async (name, inputData) => {
@@ -52,8 +56,8 @@ function n8n() {
       const query = new URLSearchParams();
       for (const { name, value: text } of parameters) query.set(name, value(text, { $json: json }));
       for (const { name, value: text } of pagination.parameters.parameters) {
-        const of_page = value(text, { $response: response });
-        if (of_page) query.set(name, of_page);
+        const ofPage = value(text, { $response: response });
+        if (ofPage) query.set(name, ofPage);
       }
       const answer = await fetch(`${api}${path}?${query}`, { headers: { Authorization: `Bearer ${key}` } });
       if (!answer.ok) throw new Error(await answer.text());
