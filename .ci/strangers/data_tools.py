@@ -1,8 +1,12 @@
-"""Reads candidates and events with data tools, set up as their documentation shows: dlt, a Singer tap and Airbyte's
-declarative connector. Each must read everything once, end, and afterwards go on with exactly what is new. Then the program of
-the guide keeps a copy while others write, is killed at odd moments, and must end with what the API shows.
+"""Keeps copies with data tools, by the code and the settings that the guide prints under "Keeping a copy": dlt, a Singer tap,
+Airbyte's declarative connector, Zapier and n8n. Each of them reads changes and erasures, in a fixed order, in a few runs, or with
+--year in 20 runs in a year: some amid changes, and one after the feed has forgotten what they missed. After each run that is not
+amid changes, each copy must be what the API shows.
 
-Usage: data_tools.py ROLECALL
+Without --year, the program of the guide then keeps a copy while others write, is killed at odd moments, and must end with what
+the API shows, too; and DuckDB, polars and pandas read exports.
+
+Usage: data_tools.py ROLECALL [--year]
 """
 
 import contextlib
@@ -11,6 +15,7 @@ import json
 import os
 import random
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,165 +23,368 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from datetime import datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 
 # Nothing is sent to the makers of the tools.
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "DO_NOT_TRACK": "true"}
-# The changes before the first reading: more than two pages.
-NEW = 250
 GUIDE = Path(__file__).parents[2] / "functions" / "README.md"
+API = "https://api.rolecall.test/api/v1"
 # The changes that are made while the program of the guide runs.
 CHANGES = 150
+# All times are in the past, because some tools ask for nothing that is later than now.
+START = datetime(2025, 2, 1, 8)
+# The number of runs, and after which of them nothing is read for longer than the feed keeps events, which is 30 days.
+SHORT, YEAR = (4, 3), (20, 12)
+# What a role and a person have, and an application shows.
+SHOWN = {"name", "email", "role_title"}
 
 
-def dlt_tool(base, key, rounds):
-    """Loads both resources into files. dlt keeps the position in its own state."""
-    import dlt
-    from dlt.sources.rest_api import rest_api_source
-
-    after = {"type": "incremental", "cursor_path": "seq", "initial_value": 0}
-    config = {
-        "client": {"base_url": f"{base}/", "auth": {"type": "bearer", "token": key}},
-        "resources": ["candidates", {"name": "events", "endpoint": {"path": "events", "params": {"after": after}}}],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        pipeline = dlt.pipeline(
-            "copy", pipelines_dir=folder, destination=dlt.destinations.filesystem(f"{folder}/copy"), dataset_name="rolecall"
-        )
-        for _ in rounds:
-            rows = {"candidates": [], "events": []}
-
-            def noted(name):
-                return lambda row: rows[name].append(row["id"]) or row
-
-            source = rest_api_source(config)
-            for name in rows:
-                source.resources[name].add_map(noted(name))
-            pipeline.run(source, loader_file_format="jsonl")
-            yield rows
+def printed_all(heading):
+    """What the guide says under a heading."""
+    section = re.split(rf"^### {heading}\n", GUIDE.read_text(), flags=re.MULTILINE)[1]
+    return re.split(r"^##+ ", section, flags=re.MULTILINE)[0]
 
 
-def singer(base, key, rounds):
-    """Runs a tap and reads its messages. The tap's state has the position."""
-    from singer_sdk import RESTStream, Tap
-    from singer_sdk import typing as th
-    from singer_sdk.authenticators import BearerTokenAuthenticator
+def printed(heading, language):
+    """The code that the guide prints under a heading."""
+    return re.search(rf"^```{language}\n(.*?)^```", printed_all(heading), re.MULTILINE | re.DOTALL)[1]
 
-    class Rows(RESTStream):
-        url_base = base
-        records_jsonpath = "$.data[*]"
-        next_page_token_jsonpath = "$.next_cursor"
-        primary_keys = ("id",)
-        schema = th.PropertiesList(th.Property("id", th.IntegerType), th.Property("seq", th.IntegerType)).to_dict()
 
-        @property
-        def authenticator(self):
-            return BearerTokenAuthenticator(token=key)
+class Expired(Exception):
+    """The position is older than the feed."""
 
-        def get_url_params(self, context, next_page_token):
-            return {"cursor": next_page_token} if next_page_token else {}
 
-    class Candidates(Rows):
-        name, path = "candidates", "/candidates"
+class Tables:
+    """What a Singer target or a destination of Airbyte does: a row replaces the one with the same id."""
 
-    class Events(Rows):
-        name, path = "events", "/events"
-        replication_key = "seq"
-        is_sorted = True
+    def __init__(self):
+        self.db = sqlite3.connect(":memory:")
+        self.db.row_factory = sqlite3.Row
+        self.seqs = []
 
-        def get_url_params(self, context, next_page_token):
-            seen = next_page_token or self.get_starting_replication_key_value(context)
-            return {"after": seen} if seen else {}
+    def create(self, table, columns):
+        self.db.execute(f"create table if not exists {table} ({', '.join(columns)}, primary key (id))")
 
-    class Rolecall(Tap):
-        name = "tap-rolecall"
-        config_jsonschema = th.PropertiesList().to_dict()
+    def put(self, table, row):
+        if table == "events":
+            self.seqs.append(row["seq"])
+        columns = [name for _, name, *_ in self.db.execute(f"pragma table_info({table})")]
+        values = [row.get(name) for name in columns]
+        values = [json.dumps(value) if isinstance(value, dict | list) else value for value in values]
+        self.db.execute(f"replace into {table} values ({', '.join('?' * len(columns))})", values)
 
-        def discover_streams(self):
-            return [Candidates(self), Events(self)]
+    def rows(self):
+        """What is left when the guide's statements have deleted who was erased."""
+        self.db.executescript(printed("Singer", "sql"))
+        tables = {table: self.db.execute(f"select * from {table}") for table in ("candidates", "applications")}
+        return {table: [dict(row) for row in rows] for table, rows in tables.items()} | {"seqs": self.seqs}
 
-    state = {}
-    for _ in rounds:
-        output = io.StringIO()
+
+class Dlt:
+    def __init__(self):
+        self.program = compile(printed("dlt", "python"), "copy.py", "exec")
+
+    def run(self, order):
+        import duckdb
+
+        os.environ.pop("REFRESH", None)
+        if order["again"]:
+            os.environ["REFRESH"] = "drop_sources"
+        try:
+            exec(self.program, {})
+        except Exception as error:
+            if "410 Client Error" not in str(error):
+                raise
+            raise Expired from None
+        with duckdb.connect("copy.duckdb") as db:
+            db.execute("set timezone = 'UTC'; set schema = 'rolecall'")
+            tables = {table: list(self.table(db, table)) for table in ("candidates", "applications")}
+            return tables | {"seqs": [seq for (seq,) in db.sql("select seq from events order by seq").fetchall()]}
+
+    def table(self, db, table):
+        rows = db.sql(f"select * from {table}")
+        for values in rows.fetchall():
+            row = dict(zip(rows.columns, values, strict=True))
+            for name, kind in zip(rows.columns, rows.types, strict=True):
+                if isinstance(row[name], datetime):
+                    row[name] = row[name].isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                elif str(kind) == "JSON" and row[name]:
+                    row[name] = json.loads(row[name])
+            yield {name: value for name, value in row.items() if not name.startswith("_dlt_")}
+
+
+class Singer:
+    def __init__(self):
+        # A client takes the document from where it takes the rest.
+        program = printed("Singer", "python").replace(API, os.environ["ROLECALL_API"])
+        module = {"__name__": "tap_rolecall"}
+        exec(program, module)
+        self.tap = module["Rolecall"]
+        access = {"api": os.environ["ROLECALL_API"], "key": os.environ["ROLECALL_KEY"]}
+        self.config = json.loads(printed("Singer", "json")) | access
+        self.state, self.tables = {}, Tables()
+
+    def run(self, order):
+        from singer_sdk.exceptions import FatalAPIError
+
+        if order["again"]:
+            self.state, self.tables = {}, Tables()
+        output, expired = io.StringIO(), False
         with contextlib.redirect_stdout(output):
-            Rolecall(config={}, state=state).sync_all()
-        rows = {"candidates": [], "events": []}
+            try:
+                self.tap(config=self.config, state=self.state).sync_all()
+            except FatalAPIError as error:
+                if not str(error).startswith("410"):
+                    raise
+                expired = True
         for message in map(json.loads, output.getvalue().splitlines()):
-            if message["type"] == "RECORD":
-                rows[message["stream"]].append(message["record"]["id"])
+            if message["type"] == "SCHEMA":
+                self.tables.create(message["stream"], message["schema"]["properties"])
+            elif message["type"] == "RECORD":
+                self.tables.put(message["stream"], message["record"])
             elif message["type"] == "STATE":
-                state = message["value"]
-        yield rows
+                self.state = message["value"]
+        if expired:
+            raise Expired
+        return self.tables.rows()
 
 
-def airbyte(base, key, rounds):
-    """Runs a declarative connector, with the paginator of its documentation. The connector's state has the position."""
-    import logging
+class Airbyte:
+    def __init__(self):
+        import yaml
+        from airbyte_cdk.models import SyncMode
+        from airbyte_cdk.test.catalog_builder import CatalogBuilder
 
-    from airbyte_cdk.models import SyncMode, Type
-    from airbyte_cdk.sources.declarative.concurrent_declarative_source import ConcurrentDeclarativeSource
-    from airbyte_cdk.test.catalog_builder import CatalogBuilder
+        self.manifest = yaml.safe_load(printed("Airbyte", "yaml"))
+        self.config = {"api": os.environ["ROLECALL_API"], "key": os.environ["ROLECALL_KEY"]}
+        catalog = CatalogBuilder()
+        for stream in self.manifest["streams"]:
+            catalog = catalog.with_stream(stream["name"], SyncMode.incremental)
+        self.catalog = catalog.build()
+        self.clear()
 
-    def stream(name, parameters, **more):
-        requester = {
-            "type": "HttpRequester",
-            "url_base": base,
-            "path": f"/{name}",
-            "authenticator": {"type": "BearerAuthenticator", "api_token": key},
-            "request_parameters": parameters,
-        }
-        pages = {"type": "CursorPagination", "cursor_value": "{{ response.next_cursor }}"}
-        return {
-            "type": "DeclarativeStream",
-            "name": name,
-            "primary_key": "id",
-            "retriever": {
-                "type": "SimpleRetriever",
-                "requester": requester,
-                "record_selector": {"type": "RecordSelector", "extractor": {"type": "DpathExtractor", "field_path": ["data"]}},
-                "paginator": {"type": "DefaultPaginator", "pagination_strategy": pages},
-            },
-            "schema_loader": {"type": "InlineSchemaLoader", "schema": {"type": "object", "properties": {}}},
-            **more,
-        }
+    def clear(self):
+        self.states, self.tables = {}, Tables()
+        for stream in self.manifest["streams"]:
+            self.tables.create(stream["name"], stream["schema_loader"]["schema"]["properties"])
 
-    page = "{{ next_page_token['next_page_token'] if next_page_token }}"
-    event = "{{ next_page_token['next_page_token'] if next_page_token else stream_interval['start'] }}"
-    position = {"type": "IncrementingCountCursor", "cursor_field": "seq", "start_value": 0}
-    manifest = {
-        "version": "7.0.0",
-        "type": "DeclarativeSource",
-        "check": {"type": "CheckStream", "stream_names": ["candidates"]},
-        "streams": [stream("candidates", {"cursor": page}), stream("events", {"after": event}, incremental_sync=position)],
+    def run(self, order):
+        import logging
+
+        from airbyte_cdk.models import Type
+        from airbyte_cdk.sources.declarative.concurrent_declarative_source import ConcurrentDeclarativeSource
+        from airbyte_cdk.utils.traced_exception import AirbyteTracedException
+
+        if order["again"]:
+            self.clear()
+        state, errors = list(self.states.values()), []
+        source = ConcurrentDeclarativeSource(self.catalog, self.config, state, source_config=self.manifest)
+        try:
+            for message in source.read(logging.getLogger("airbyte"), self.config, self.catalog, state):
+                if message.type == Type.RECORD:
+                    self.tables.put(message.record.stream, message.record.data)
+                elif message.type == Type.STATE:
+                    self.states[message.state.stream.stream_descriptor.name] = message.state
+                elif message.type == Type.TRACE and message.trace.error:
+                    errors.append(message.trace.error.message)
+        except AirbyteTracedException:
+            if errors != ["Clear the data, and sync again."]:
+                raise
+            raise Expired from None
+        return self.tables.rows()
+
+
+class Node:
+    """Zapier and n8n, which keep no position."""
+
+    def __init__(self, tool, language, file):
+        # A client takes everything from the address that it was given.
+        text = printed(tool, language).replace(API, os.environ["ROLECALL_API"])
+        Path(file).write_text(text)
+        folder = Path(__file__).parent / "data"
+        command = ["node", folder / "copies.mjs", tool.lower(), Path(file).absolute()]
+        command += [os.environ["ROLECALL_API"], os.environ["ROLECALL_KEY"]]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, env=os.environ | {"NODE_PATH": str(folder / "node_modules")}, **pipes)
+        self.copy = {"candidates": {}, "applications": {}}
+
+    def run(self, order):
+        if order["again"]:
+            self.copy = {"candidates": {}, "applications": {}}
+        elif order["days"] > 30 and self.copy["candidates"]:
+            # Nothing but the guide tells this to the user.
+            raise Expired
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+        found = json.loads(self.process.stdout.readline())
+        for table, rows in self.copy.items():
+            rows.update((row["id"], row) for row in found[table])
+        for person in found["candidate.erased"]:
+            self.copy["candidates"].pop(person, None)
+            applications = self.copy["applications"].items()
+            self.copy["applications"] = {id: row for id, row in applications if row["candidate_id"] != person}
+        for application in found["application.deleted"]:
+            self.copy["applications"].pop(application, None)
+        return {table: list(rows.values()) for table, rows in self.copy.items()}
+
+
+TOOLS = {
+    "dlt": Dlt,
+    "Singer": Singer,
+    "Airbyte": Airbyte,
+    "Zapier": lambda: Node("Zapier", "js", "index.cjs"),
+    "n8n": lambda: Node("n8n", "json", "node.json"),
+}
+
+
+def work(tool, environment, orders, results):
+    """Brings a copy up to date at each order. What a tool prints is shown only if it fails."""
+    os.environ |= environment
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as output:
+        os.chdir(folder)
+        os.environ["DLT_DATA_DIR"] = folder
+        os.dup2(output.fileno(), sys.stdout.fileno())
+        os.dup2(output.fileno(), sys.stderr.fileno())
+        try:
+            copy = TOOLS[tool]()
+            while True:
+                order = orders.get()
+                try:
+                    results.put(copy.run(order))
+                except Expired:
+                    results.put(None)
+        except BaseException as error:
+            output.seek(0)
+            results.put(f"{output.read()[-5_000:]}\n{type(error).__name__}: {error}")
+
+
+class Worker:
+    """A tool in a process of its own."""
+
+    def __init__(self, tool, environment):
+        context = get_context("spawn")
+        self.tool, self.orders, self.results = tool, context.Queue(), context.Queue()
+        arguments = (tool, environment, self.orders, self.results)
+        self.process = context.Process(target=work, args=arguments)
+        self.process.start()
+
+    def result(self):
+        """The rows, or None if the position was older than the feed."""
+        result = self.results.get(timeout=120)
+        if isinstance(result, str):
+            raise SystemExit(f"{self.tool}: {result}")
+        return result
+
+    def stop(self):
+        # singer-sdk holds back the usual signals.
+        self.process.kill()
+        self.process.join()
+
+
+def normal(row):
+    """A row with a name for each part of an object, and without what is null: some tools have no columns for it."""
+    parts = {name: value for name, value in row.items() if value is not None}
+    if isinstance(parts.get("tags"), str):
+        parts["tags"] = json.loads(parts["tags"])
+    rejection = parts.pop("rejection", {})
+    rejection = json.loads(rejection) if isinstance(rejection, str) else rejection
+    parts |= {f"rejection__{name}": value for name, value in rejection.items() if value is not None}
+    return parts
+
+
+def kept(rows):
+    """The rows that a copy keeps, by table and identifier."""
+    left_out = {"candidates": set(), "applications": SHOWN}
+    return {
+        (table, row["id"]): normal({name: row[name] for name in row if name not in left_out[table]})
+        for table in left_out
+        for row in rows[table]
     }
-    state = []
-    modes = [("candidates", SyncMode.full_refresh), ("events", SyncMode.incremental)]
-    catalog = CatalogBuilder()
-    for name, mode in modes:
-        catalog = catalog.with_stream(name, mode)
-    catalog = catalog.build()
-    for _ in rounds:
-        source = ConcurrentDeclarativeSource(catalog, {}, state, source_config=manifest)
-        rows, states = {"candidates": [], "events": []}, {}
-        for message in source.read(logging.getLogger("airbyte"), {}, catalog, state):
-            if message.type == Type.RECORD:
-                rows[message.record.stream].append(message.record.data["id"])
-            elif message.type == Type.STATE:
-                states[message.state.stream.stream_descriptor.name] = message.state
-        state = list(states.values())
-        yield rows
 
 
-TOOLS = {"dlt": dlt_tool, "Singer": singer, "Airbyte": airbyte}
+def compare(copies, service):
+    """Fails unless each copy is what the API shows, and has had each event once."""
+    of_api = kept({table: service.rows(f"/{table}") for table in ("candidates", "applications")})
+    head = int(service.send("GET", "/events?after=latest")["position"])
+    for tool, rows in copies.items():
+        copied = kept(rows)
+        for key in copied.keys() | of_api.keys():
+            if copied.get(key) != of_api.get(key):
+                raise SystemExit(f"{tool}, {key}: {copied.get(key)} instead of {of_api.get(key)}")
+        seqs = rows.get("seqs")
+        if seqs and seqs != list(range(seqs[0], head + 1)):
+            raise SystemExit(f"{tool}: {len(seqs)} events from {seqs[0]} to {seqs[-1]} instead of all up to {head}")
+
+
+@contextlib.contextmanager
+def started(rolecall, *arguments):
+    with subprocess.Popen([rolecall, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            found = dict(re.match(r"(Rolecall|Acme live) +(\S+)", process.stdout.readline()).groups() for _ in range(2))
+            yield Service(found["Rolecall"] + "/api/v1", found["Acme live"])
+        finally:
+            process.terminate()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def check_tools(rolecall, runs, last):
+    """Lets the tools read what changes. The service is restarted at later and later times."""
+    chosen, now, port = random.Random(3), START, free_port()
+    # At first, Zapier and n8n read everything.
+    changes, workers, days = Changes(None), [], 3650
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        for number in range(1, runs + 1):
+            with started(rolecall, "--data", folder, "--port", port, "--now", f"{now:%Y-%m-%dT%H:%M:%SZ}") as service:
+                if not workers:
+                    environment = {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
+                    workers = [Worker(tool, environment) for tool in TOOLS]
+                    for worker in workers:
+                        stack.callback(worker.stop)
+                    role = service.send("GET", "/roles?limit=1")["data"][0]["id"]
+                changes.service = service
+                changes.make_several(5)
+                changes.settle()
+                # More than a page of the feed has.
+                service.change(role, [f"Run {number}, title {title}" for title in range(120 if number == last else 1)])
+                amid = number % 3 == 2 and number < runs
+                order = {"again": False, "days": days + 1, "now": f"{now + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"}
+                for worker in workers:
+                    worker.orders.put(order)
+                if amid:
+                    changes.make_several(5)
+                copies = {worker.tool: worker.result() for worker in workers}
+                if number == last + 1:
+                    if any(copies.values()):
+                        raise SystemExit("A tool does not notice that the feed is younger than its position")
+                    # As the guide says, everything is read again.
+                    for worker in workers:
+                        worker.orders.put(order | {"again": True, "days": 3650})
+                    copies = {worker.tool: worker.result() for worker in workers}
+                if not all(copies.values()):
+                    raise SystemExit(f"In run {number}, a position is older than the feed")
+                if not amid:
+                    compare(copies, service)
+                # Nobody hears of these erasures before the next run.
+                changes.make_several(2)
+                changes.erase()
+            if number < runs:
+                days = 33 if number == last else chosen.randint(11, 25)
+                now += timedelta(days=days)
+    print(f"{', '.join(TOOLS)}: after {runs} runs in {(now - START).days} days, each copy is what the API shows")
 
 
 class Service:
     """The API of the local service, as this script uses it."""
 
-    def __init__(self, lines):
-        printed = dict(re.match(r"(Rolecall|Acme live) +(\S+)", lines.readline()).groups() for _ in range(2))
-        self.base, self.key = printed["Rolecall"] + "/api/v1", printed["Acme live"]
+    def __init__(self, base, key):
+        self.base, self.key = base, key
 
     def send(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -215,23 +423,22 @@ class Service:
         return [row["id"] for row in self.rows(path)]
 
 
-def printed_program():
-    """The program that the guide prints under this heading."""
-    section = GUIDE.read_text().split("### A copy that stays current\n")[1]
-    return section.split("```python\n")[1].split("```")[0]
-
-
 class Changes:
     """Makes changes of all kinds, in an order that a seed decides."""
 
     def __init__(self, service):
         self.service, self.random = service, random.Random(7)
-        self.people, self.roles, self.number = [], [], 0
+        self.people, self.roles, self.imports, self.number = [], [], [], 0
+
+    def make_several(self, number):
+        for _ in range(number):
+            self.make()
 
     def make(self):
         """Makes a change, which may be one that is refused."""
         self.number += 1
-        kinds = [self.person, self.person, self.role, self.move, self.move, self.note, self.edit, self.erase, self.rows]
+        kinds = [self.person, self.person, self.role, self.move, self.move, self.note, self.edit, self.erase]
+        kinds += [self.rows, self.undo]
         with contextlib.suppress(urllib.error.HTTPError):
             self.random.choice(kinds if self.people and self.roles else [self.role, self.person])()
 
@@ -272,11 +479,23 @@ class Changes:
         self.service.send("POST", f"/candidates/{person}/erase", {"reason": "request"})
 
     def rows(self):
-        rows = [{"name": f"Row {self.number}", "applications": [{"role": {"title": f"Imported {self.number}"}}]}]
-        imported = self.service.send("POST", "/imports", {"format": "ndjson", "rows": rows})["id"]
-        while self.service.send("GET", f"/imports/{imported}")["status"] == "checking":
+        """Imports an application, of a new person or of one who is known."""
+        known = self.service.send("GET", self.any_person())["email"] if self.random.random() < 0.5 else None
+        rows = [{"name": f"Row {self.number}", "email": known, "applications": [{"role": {"title": f"Imported {self.number}"}}]}]
+        self.imports.append(self.service.send("POST", "/imports", {"format": "ndjson", "rows": rows})["id"])
+        while self.service.send("GET", f"/imports/{self.imports[-1]}")["status"] == "checking":
             time.sleep(0.2)
-        self.service.send("POST", f"/imports/{imported}/run")
+        self.service.send("POST", f"/imports/{self.imports[-1]}/run")
+
+    def settle(self):
+        """Waits until no import goes on."""
+        while any(row["status"] in ("running", "undoing") for row in self.service.rows("/imports")):
+            time.sleep(0.2)
+
+    def undo(self):
+        """Undoes an import, if it is done by now."""
+        if self.imports:
+            self.service.send("POST", f"/imports/{self.imports.pop()}/undo")
 
 
 def shown(service):
@@ -300,7 +519,7 @@ def shown(service):
 def check_program(service):
     """Lets the program keep a copy while others write, and kills it again and again."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "copy.py").write_text(printed_program())
+        Path(folder, "copy.py").write_text(printed("A copy that stays current", "python"))
         start = lambda: subprocess.Popen(
             [sys.executable, "copy.py"], cwd=folder, env=os.environ | {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
         )
@@ -336,63 +555,21 @@ def differences(service, copy):
     return [(key, *pair) for key, pair in pairs.items() if pair[0] != pair[1]]
 
 
-def run(tool, base, key, orders, results):
-    """Reads everything at each order, until there is none. What a tool prints is shown only if it fails."""
-    with tempfile.TemporaryFile("w+") as output:
-        os.dup2(output.fileno(), sys.stdout.fileno())
-        os.dup2(output.fileno(), sys.stderr.fileno())
-        try:
-            for rows in TOOLS[tool](base, key, iter(orders.get, None)):
-                results.put(rows)
-        except BaseException as error:
-            output.seek(0)
-            results.put(f"{output.read()[-5_000:]}\n{type(error).__name__}: {error}")
+def check_exports(service):
+    folder = Path(__file__).parent
+    python = folder / "data" / "exports" / ".venv" / "bin" / "python"
+    subprocess.run([python, "-B", folder / "exports.py", service.base, service.key], check=True)
 
 
-def main(rolecall):
-    with subprocess.Popen(
-        [rolecall, "--memory", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            service = Service(process.stdout)
-            check(service)
-            check_program(service)
-        finally:
-            process.terminate()
-
-
-def check(service):
-    role = service.send("GET", "/roles?limit=1")["data"][0]["id"]
-    # The tools are loaded meanwhile.
-    context = get_context("spawn")
-    tools = {}
-    for name in TOOLS:
-        orders, results = context.Queue(), context.Queue()
-        worker = context.Process(target=run, args=(name, service.base, service.key, orders, results), daemon=True)
-        worker.start()
-        tools[name] = (worker, orders, results)
-    service.change(role, [f"Title {number}" for number in range(NEW)])
-    position = 0
-    for number in range(2):
-        candidates = service.ids("/candidates")
-        events, position = service.events(position)
-        expected = {"candidates": sorted(candidates), "events": sorted(event["id"] for event in events)}
-        for _, orders, _ in tools.values():
-            orders.put("read")
-        for name, (_, _, results) in tools.items():
-            rows = results.get(timeout=120)
-            if isinstance(rows, str):
-                raise SystemExit(f"{name}: {rows}")
-            for kind, ids in expected.items():
-                if sorted(rows[kind]) != ids:
-                    raise SystemExit(f"{name}: {len(rows[kind])} {kind} instead of {len(ids)} in run {number + 1}")
-        print(f"run {number + 1}: " + ", ".join(f"{len(ids)} {kind}" for kind, ids in expected.items()))
-        service.send("POST", "/candidates", {"name": "Ada", "email": f"ada{number}@example.com"})
-        service.change(role, [f"Other title {number}" for number in range(120)])
-    for worker, orders, _ in tools.values():
-        orders.put(None)
-        worker.join()
+def main(rolecall, *options):
+    if options == ("--year",):
+        check_tools(rolecall, *YEAR)
+        return
+    check_tools(rolecall, *SHORT)
+    with started(rolecall, "--memory", "--demo", "--port", "0") as service:
+        check_program(service)
+        check_exports(service)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
