@@ -393,25 +393,25 @@ async fn a_person_who_takes_several_writes_is_whole() {
     api.get(&format!("{CANDIDATES}/{}", person.number("/id"))).await.expect(410);
 }
 
+/// Runs with so many calls. Returns whether they were enough. Others work on the import only after a while.
+async fn run_with(api: &TestApi, calls: usize) -> bool {
+    let seen = Arc::new(AtomicUsize::new(0));
+    api.dynamodb.inject_faults(move |operation, request| {
+        let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
+        let is_dead = !lists_tasks && seen.fetch_add(1, Ordering::SeqCst) >= calls;
+        is_dead.then_some(Fault::Unreachable)
+    });
+    let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
+    api.dynamodb.inject_faults(|_, _| None);
+    let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
+    api.clock.set(&now.to_string());
+    is_whole
+}
+
 /// A run that is killed after any call is repeated: never half a person, never twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_import_that_is_killed_after_any_call_goes_on() {
     let api = TestApi::new().await;
-    // Runs with so many calls, and then whole. Others work on the import only after a while.
-    let killed = async |calls: usize| {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let counter = seen.clone();
-        api.dynamodb.inject_faults(move |operation, request| {
-            let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-            let is_dead = !lists_tasks && counter.fetch_add(1, Ordering::SeqCst) >= calls;
-            is_dead.then_some(Fault::Unreachable)
-        });
-        let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-        api.dynamodb.inject_faults(|_, _| None);
-        let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
-        api.clock.set(&now.to_string());
-        is_whole
-    };
     let mut calls = 0;
     loop {
         let known = format!("known{calls}@import.example");
@@ -425,7 +425,7 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         let import = begin_with(&api, &rows).await;
         settle(&api, import).await;
         step(&api, import, "run").await.expect(202);
-        let mut is_whole = killed(calls).await;
+        let mut is_whole = run_with(&api, calls).await;
         let done = settle(&api, import).await;
         let counts = &done.body["counts"];
         assert_eq!([&counts["create"], &counts["update"], &counts["invalid"]], [1, 2, 0], "{calls}");
@@ -433,7 +433,7 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         assert_eq!(counts_of(&api, &large).await, [2, 61, 2], "{calls}");
         assert_eq!(counts_of(&api, &known).await, [9, 1, 1], "{calls}");
         step(&api, import, "undo").await.expect(202);
-        is_whole &= killed(calls).await;
+        is_whole &= run_with(&api, calls).await;
         let undone = settle(&api, import).await;
         assert_eq!(
             (&undone.body["counts"]["undone"], &undone.body["counts"]["kept"]),
@@ -449,6 +449,33 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         calls += 2;
     }
     assert!(calls > 20, "{calls}");
+}
+
+/// What a killed run has begun is finished, although the import was cancelled meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_cancelled_import_leaves_nobody_half() {
+    let api = TestApi::new().await;
+    let (mut begun, mut calls) = (0, 0);
+    loop {
+        let [row, _] = large(calls, 2, 61);
+        let import = begin_with(&api, std::slice::from_ref(&row)).await;
+        settle(&api, import).await;
+        step(&api, import, "run").await.expect(202);
+        let is_whole = run_with(&api, calls).await;
+        step(&api, import, "cancel").await;
+        settle(&api, import).await;
+        let email = row["email"].as_str().unwrap();
+        let found = api.get(&format!("{CANDIDATES}?email={email}")).await.expect(200);
+        if found.body["data"] != json!([]) {
+            assert_eq!(counts_of(&api, email).await, [2, 61, 1], "{calls}");
+            begun += usize::from(!is_whole);
+        }
+        if is_whole {
+            break;
+        }
+        calls += 1;
+    }
+    assert!(begun > 2, "{begun} of {calls}");
 }
 
 #[tokio::test]

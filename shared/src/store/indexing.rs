@@ -184,11 +184,10 @@ impl Store {
                 gone.extend(former_labels.difference(&labelled).map(|entry| entry.key(tenant)));
                 forgotten.push((keys::former_words(tenant, *id), number(former.version)));
             }
-            lease.write_all(entries.into_iter().map(|entry| self.write_item(entry))).await?;
-            lease.write_all(gone.into_iter().map(|key| self.delete_item(key))).await?;
+            lease.write_all(entries, |entry| self.write_item(entry)).await?;
+            lease.write_all(gone, |key| self.delete_item(key)).await?;
             // What a change has added meanwhile stays.
-            let forget = forgotten.into_iter().map(|(key, version)| self.delete_if(key, VERSION, version));
-            lease.write_all(forget).await?;
+            lease.write_all(forgotten, |(key, version)| self.delete_if(key, VERSION, version)).await?;
         }
         Ok(())
     }

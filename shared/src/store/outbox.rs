@@ -245,10 +245,10 @@ impl Store {
             let new_labels: Vec<_> = entries.values().flat_map(|entry| entry.new_labels.clone()).collect();
             let events = events(tenant, head, entries)?;
             count = events.len();
-            lease.write_all(events.into_iter().map(|event| self.put_item(event))).await?;
+            lease.write_all(events, |event| self.put_item(event)).await?;
             self.write_index(tenant, &new_words, new_labels, &lease).await?;
         }
-        lease.write_all(keys.into_iter().map(|key| self.delete_item(key))).await?;
+        lease.write_all(keys, |key| self.delete_item(key)).await?;
         Ok(count)
     }
 

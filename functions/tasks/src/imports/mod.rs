@@ -25,7 +25,6 @@ use shared::services::notices;
 use shared::store::{AuditOrigin, CommitError, Task, Transaction};
 use tokio::sync::OnceCell;
 
-use self::roles::Roles;
 use self::worker::{CONCURRENCY, Worker};
 use crate::{Job, MAX_ATTEMPTS, TaskError};
 
@@ -149,7 +148,7 @@ impl Job {
             && import.run_at.is_some()
             && import.position < import.parts
         {
-            self.end_begun_rows(import, bucket, task).await?;
+            self.finish_begun_rows(import, bucket, task).await?;
         }
         let is_over = now >= import.kept_until();
         let rows = (0..import.parts).map(|part| import.part_file(tenant, part));
@@ -165,19 +164,25 @@ impl Job {
         self.replace_import(import, &import.cleared(now), None, tenant).await
     }
 
-    /// Ends the rows of a cancelled import of which a killed run has made a part.
-    async fn end_begun_rows(&self, import: &Import, bucket: &Bucket, task: &Task) -> Result<(), TaskError> {
+    /// Carries out the rest of the rows of a cancelled import of which a killed run has made a part.
+    async fn finish_begun_rows(
+        &self,
+        import: &Import,
+        bucket: &Bucket,
+        task: &Task,
+    ) -> Result<(), TaskError> {
         let (store, tenant) = (&self.environment.store, task.tenant());
         let Some(part) = store.find_import_part(tenant, import.id, import.position).await? else {
             return Ok(());
         };
-        let worker = self.worker(import, bucket, task, OrganizationSettings::default());
-        for made in store.list_imported_rows(tenant, import.id, &part).await? {
-            if !made.is_done {
-                worker.end_row(&Roles::default(), made).await?;
-            }
+        let mut begun = store.list_imported_rows(tenant, import.id, &part).await?;
+        begun.retain(|made| !made.is_done);
+        if begun.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let settings = store.find_organization_settings(tenant).await?;
+        let worker = self.worker(import, bucket, task, settings.unwrap_or_default());
+        worker.finish_rows(&part, &begun).await
     }
 
     fn worker<'w>(

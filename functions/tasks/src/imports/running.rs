@@ -111,6 +111,27 @@ impl Worker<'_> {
         Ok((!is_cancelled && !is_late).then_some(ImportPart { counts, ..part }))
     }
 
+    /// Carries out the rest of these rows of a part, of a cancelled import, too: nobody stays half.
+    pub(super) async fn finish_rows(
+        &self,
+        part: &ImportPart,
+        begun: &[ImportedRow],
+    ) -> Result<(), TaskError> {
+        let Self { import, tenant, bucket, now, .. } = self;
+        let mut all = verdicts(bucket, import, *tenant, part.number, *now).await?;
+        for row in rows(bucket, import, *tenant, part.number, *now).await? {
+            if begun.iter().any(|made| made.row == row.row) {
+                let before = all.iter_mut().find(|verdict| verdict.row == row.row);
+                let verdict = self.run_row(&Roles::default(), &row, before.as_deref()).await?;
+                if let Some(before) = before {
+                    *before = verdict;
+                }
+            }
+        }
+        write_lines(bucket, &import.verdict_file(*tenant, part.number), &all, *now).await?;
+        Ok(())
+    }
+
     async fn is_cancelled(&self) -> Result<bool, TaskError> {
         let found = self.store.find_import(self.tenant, self.import.id).await?;
         Ok(found.is_none_or(|import| import.status != ImportStatus::Running))
@@ -199,7 +220,7 @@ impl Worker<'_> {
     }
 
     /// Ends a row of which a part is made, and the rest cannot or must not be made any more.
-    pub(super) async fn end_row(&self, roles: &Roles, made: ImportedRow) -> Result<ImportedRow, TaskError> {
+    async fn end_row(&self, roles: &Roles, made: ImportedRow) -> Result<ImportedRow, TaskError> {
         let found = self.store.find_any_candidate(self.tenant, made.candidate_id).await?;
         if let Some(known) = found.and_then(MaybeErased::present) {
             let profile = known.candidate.profile.clone();
