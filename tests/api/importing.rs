@@ -478,6 +478,41 @@ async fn a_cancelled_import_leaves_nobody_half() {
     assert!(begun > 2, "{begun} of {calls}");
 }
 
+/// A part whose rows take longer than a turn may goes on in the next one.
+#[tokio::test]
+async fn a_slow_part_has_several_turns() {
+    const ROWS: usize = 40;
+    let api = TestApi::new().await;
+    let row = |number: usize| json!({ "name": "Slow", "email": format!("slow{number}@import.example") });
+    let import = begin_with(&api, &(0..ROWS).map(row).collect::<Vec<_>>()).await;
+    settle(&api, import).await;
+    step(&api, import, "run").await.expect(202);
+    // Each transaction takes five seconds.
+    let (clock, start) = (api.clock.clone(), api.environment.clock.now());
+    let transactions = AtomicUsize::new(0);
+    api.dynamodb.inject_faults(move |operation, _| {
+        if operation == "TransactWriteItems" {
+            let seconds = 5 * i64::try_from(transactions.fetch_add(1, Ordering::SeqCst)).unwrap();
+            clock.set(&later(start, SignedDuration::from_secs(seconds)).to_string());
+        }
+        None
+    });
+    tasks::run_for(api.environment.clone(), demo::task_partitions()).await.unwrap();
+    api.dynamodb.inject_faults(|_, _| None);
+    let people = async || {
+        let listed = api.get(&format!("{CANDIDATES}?q=slow&limit=100")).await.expect(200);
+        listed.body["data"].as_array().unwrap().len()
+    };
+    let after_a_turn = people().await;
+    assert!((1..ROWS).contains(&after_a_turn), "{after_a_turn}");
+    assert_eq!(show(&api, import).await.string("/status"), "running");
+    let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
+    api.clock.set(&now.to_string());
+    let done = settle(&api, import).await;
+    assert_eq!((done.string("/status"), &done.body["counts"]["create"]), ("done", &json!(ROWS)));
+    assert_eq!(people().await, ROWS);
+}
+
 #[tokio::test]
 async fn an_undo_keeps_whom_somebody_has_touched() {
     let api = TestApi::new().await;
