@@ -462,19 +462,6 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
         let stored = async |act: &BulkAct| {
             api.store().find_bulk_act(acme, act.role_id, act.id).await.unwrap().unwrap()
         };
-        // Runs with so many calls, and then whole.
-        let killed = async |calls: usize| {
-            let seen = Arc::new(AtomicUsize::new(0));
-            let counter = seen.clone();
-            api.dynamodb.inject_faults(move |operation, request| {
-                let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-                let is_dead = !lists_tasks && counter.fetch_add(1, Ordering::SeqCst) >= calls;
-                is_dead.then_some(Fault::Unreachable)
-            });
-            let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-            api.dynamodb.inject_faults(|_, _| None);
-            is_whole
-        };
         let mut calls = 0;
         loop {
             // Each time with a task of its own.
@@ -483,7 +470,7 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
             let number = 5_000 + u64::try_from(calls).unwrap();
             let new = BulkAct { role_id: role.map(id), ..act(&api, number, ROLE, kind).await };
             let act = insert(&api, new, &[&people[..2], &people[2..]]).await;
-            let mut is_whole = killed(calls).await;
+            let mut is_whole = api.run_tasks_with(calls).await;
             for _ in 0..3 {
                 run_without_calls(&api).await;
             }
@@ -507,7 +494,7 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
             let mut transaction = Transaction::new(acme);
             transaction.replace_bulk_act(&done, &undoing).unwrap();
             api.store().commit(transaction).await.unwrap();
-            is_whole &= killed(calls).await;
+            is_whole &= api.run_tasks_with(calls).await;
             for _ in 0..3 {
                 run_without_calls(&api).await;
             }

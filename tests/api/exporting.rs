@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::Method;
 use jiff::SignedDuration;
-use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Actor, Mode, Note, NoteText, Scope, Scopes};
 use shared::store::Transaction;
-use tests::interceptor::Fault;
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
 
 use crate::access::new_key;
@@ -569,27 +567,13 @@ async fn an_export_that_is_killed_after_any_call_goes_on() {
     let api = TestApi::new().await;
     populate(&api).await;
     let shown = shown(&api).await;
-    // Runs with so many calls, and then whole. Others work on the export only after a while.
-    let killed = async |calls: usize| {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let counter = seen.clone();
-        api.dynamodb.inject_faults(move |operation, request| {
-            let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-            let is_dead = !lists_tasks && counter.fetch_add(1, Ordering::SeqCst) >= calls;
-            is_dead.then_some(Fault::Unreachable)
-        });
-        let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-        api.dynamodb.inject_faults(|_, _| None);
-        let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
-        api.clock.set(&now.to_string());
-        is_whole
-    };
     let mut calls = 0;
     loop {
         let id = begin(&api, Mode::Live, json!({ "format": "ndjson" })).await;
         let mut is_whole = true;
         for _ in 0..3 {
-            is_whole &= killed(calls).await;
+            is_whole &= api.run_tasks_with(calls).await;
+            api.let_leases_end();
         }
         let done = settle(&api, Mode::Live, id).await;
         assert_same(rows(&contents(&done).await), &shown, &format!("after {calls} calls"));

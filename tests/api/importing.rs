@@ -1,6 +1,5 @@
 //! Imports of people: checking, running, cancelling and undoing them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Method;
@@ -9,7 +8,7 @@ use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::clock::later;
 use shared::model::Mode;
-use tests::interceptor::{Fault, RecordedCall};
+use tests::interceptor::RecordedCall;
 use tests::{ACME, GLOBEX, Response, TestApi};
 
 use crate::careers_resumes::post;
@@ -393,21 +392,6 @@ async fn a_person_who_takes_several_writes_is_whole() {
     api.get(&format!("{CANDIDATES}/{}", person.number("/id"))).await.expect(410);
 }
 
-/// Runs with so many calls. Returns whether they were enough. Others work on the import only after a while.
-async fn run_with(api: &TestApi, calls: usize) -> bool {
-    let seen = Arc::new(AtomicUsize::new(0));
-    api.dynamodb.inject_faults(move |operation, request| {
-        let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-        let is_dead = !lists_tasks && seen.fetch_add(1, Ordering::SeqCst) >= calls;
-        is_dead.then_some(Fault::Unreachable)
-    });
-    let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-    api.dynamodb.inject_faults(|_, _| None);
-    let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
-    api.clock.set(&now.to_string());
-    is_whole
-}
-
 /// A run that is killed after any call is repeated: never half a person, never twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_import_that_is_killed_after_any_call_goes_on() {
@@ -425,7 +409,8 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         let import = begin_with(&api, &rows).await;
         settle(&api, import).await;
         step(&api, import, "run").await.expect(202);
-        let mut is_whole = run_with(&api, calls).await;
+        let mut is_whole = api.run_tasks_with(calls).await;
+        api.let_leases_end();
         let done = settle(&api, import).await;
         let counts = &done.body["counts"];
         assert_eq!([&counts["create"], &counts["update"], &counts["invalid"]], [1, 2, 0], "{calls}");
@@ -433,7 +418,8 @@ async fn an_import_that_is_killed_after_any_call_goes_on() {
         assert_eq!(counts_of(&api, &large).await, [2, 61, 2], "{calls}");
         assert_eq!(counts_of(&api, &known).await, [9, 1, 1], "{calls}");
         step(&api, import, "undo").await.expect(202);
-        is_whole &= run_with(&api, calls).await;
+        is_whole &= api.run_tasks_with(calls).await;
+        api.let_leases_end();
         let undone = settle(&api, import).await;
         assert_eq!(
             (&undone.body["counts"]["undone"], &undone.body["counts"]["kept"]),
@@ -461,7 +447,8 @@ async fn a_cancelled_import_leaves_nobody_half() {
         let import = begin_with(&api, std::slice::from_ref(&row)).await;
         settle(&api, import).await;
         step(&api, import, "run").await.expect(202);
-        let is_whole = run_with(&api, calls).await;
+        let is_whole = api.run_tasks_with(calls).await;
+        api.let_leases_end();
         step(&api, import, "cancel").await;
         settle(&api, import).await;
         let email = row["email"].as_str().unwrap();
@@ -506,8 +493,7 @@ async fn a_slow_part_has_several_turns() {
     let after_a_turn = people().await;
     assert!((1..ROWS).contains(&after_a_turn), "{after_a_turn}");
     assert_eq!(show(&api, import).await.string("/status"), "running");
-    let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
-    api.clock.set(&now.to_string());
+    api.let_leases_end();
     let done = settle(&api, import).await;
     assert_eq!((done.string("/status"), &done.body["counts"]["create"]), ("done", &json!(ROWS)));
     assert_eq!(people().await, ROWS);

@@ -1,16 +1,11 @@
 //! The files of imports: the ZIP that has them, whose they are, and what becomes of them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use flate2::Crc;
 use http::Method;
 use jiff::SignedDuration;
-use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::clock::later;
 use shared::model::Mode;
-use tests::interceptor::Fault;
 use tests::{ACME, GLOBEX, Response, TestApi};
 
 use crate::importing::{CANDIDATES, IMPORTS, begin, begin_with, by_email, run, settle, show, step, verdicts};
@@ -486,20 +481,6 @@ async fn an_undo_deletes_the_files_that_nobody_has_opened() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn files_of_an_import_that_is_killed_after_any_call_come_once() {
     let api = TestApi::new().await;
-    let killed = async |calls: usize| {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let counter = seen.clone();
-        api.dynamodb.inject_faults(move |operation, request| {
-            let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-            let is_dead = !lists_tasks && counter.fetch_add(1, Ordering::SeqCst) >= calls;
-            is_dead.then_some(Fault::Unreachable)
-        });
-        let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-        api.dynamodb.inject_faults(|_, _| None);
-        let now = later(api.environment.clock.now(), SignedDuration::from_secs(200));
-        api.clock.set(&now.to_string());
-        is_whole
-    };
     let mut calls = 0;
     loop {
         let names = [format!("known{calls}"), format!("new{calls}")];
@@ -516,10 +497,12 @@ async fn files_of_an_import_that_is_killed_after_any_call_come_once() {
         settle(&api, import).await;
         send_zip(&api, import, &zip(&entries)).await;
         step(&api, import, "complete").await.expect(202);
-        let mut is_whole = killed(calls).await;
+        let mut is_whole = api.run_tasks_with(calls).await;
+        api.let_leases_end();
         settle(&api, import).await;
         step(&api, import, "run").await.expect(202);
-        is_whole &= killed(calls).await;
+        is_whole &= api.run_tasks_with(calls).await;
+        api.let_leases_end();
         let done = settle(&api, import).await;
         let counts = &done.body["counts"];
         assert_eq!([&counts["create"], &counts["update"], &counts["warnings"]], [1, 1, 0], "{calls}");
@@ -533,7 +516,8 @@ async fn files_of_an_import_that_is_killed_after_any_call_come_once() {
             assert_eq!(["file_added", "imported"].map(count), [2, 1], "{calls}");
         }
         step(&api, import, "undo").await.expect(202);
-        is_whole &= killed(calls).await;
+        is_whole &= api.run_tasks_with(calls).await;
+        api.let_leases_end();
         let undone = settle(&api, import).await;
         assert_eq!((undone.number("/counts/undone"), undone.number("/counts/kept")), (2, 0), "{calls}");
         assert_eq!(names_of(&api, &format!("{}@files.example", names[0])).await, [""; 0], "{calls}");

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
-use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Cause, EndedBy, Mode, Move, Name, Profile, Source, Stage};
 use shared::store::Transaction;
-use tests::interceptor::{Fault, RecordedCall};
+use tests::interceptor::RecordedCall;
 use tests::{ACME, Response, TestApi, tenant};
 
 use crate::budget::pages_scale;
@@ -224,15 +222,7 @@ async fn a_run_that_is_killed_after_any_call_is_repeated() {
             reopen(&api).await;
         }
         expected.push(if is_closed { "closed" } else { "reopened" });
-        let seen = Arc::new(AtomicUsize::new(0));
-        let counter = seen.clone();
-        api.dynamodb.inject_faults(move |operation, request| {
-            let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
-            let is_dead = !lists_tasks && counter.fetch_add(1, Ordering::SeqCst) >= calls;
-            is_dead.then_some(Fault::Unreachable)
-        });
-        let is_whole = tasks::run_for(api.environment.clone(), demo::task_partitions()).await.is_ok();
-        api.dynamodb.inject_faults(|_, _| None);
+        let is_whole = api.run_tasks_with(calls).await;
         check_at_once(&api, 4, is_closed).await;
         api.run_tasks().await;
         // Late and twice.

@@ -43,7 +43,7 @@ use tiktoken_rs as _;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use aws_sdk_dynamodb::Client;
@@ -52,6 +52,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::{HeaderName, IntoHeaderName, SET_COOKIE};
 use http::{HeaderMap, Method};
+use jiff::SignedDuration;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::company;
 use rolecall_local::demo::{self, DEMOS};
@@ -61,7 +62,7 @@ use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use serde_json::{Value, json};
 use shared::auth::{Claims, Credential, Kind};
-use shared::clock::{Clock, Timestamp};
+use shared::clock::{Clock, Timestamp, later};
 use shared::config::{Config, Edge, Services};
 use shared::http::{App, Environment, KnownHolders, KnownSites};
 use shared::id::{Id, Ids};
@@ -80,7 +81,7 @@ use tokio::sync::{OnceCell, watch};
 use compression::uncompressed;
 use contract::ContractMonitor;
 use engine::{Original, Records, Table};
-use interceptor::DynamoDbInterceptor;
+use interceptor::{DynamoDbInterceptor, Fault};
 
 pub use project::{BASE_URL, project, sources};
 pub use rolecall_local::event_fixtures;
@@ -339,6 +340,25 @@ impl TestApi {
     pub async fn run_tasks(&self) -> tasks::Summary {
         let run = tasks::run_for(self.environment.clone(), demo::task_partitions());
         Box::pin(permissions::run_as("TasksFunction", run)).await.expect("tasks")
+    }
+
+    /// Runs the tasks, but the table answers only so many calls besides those that list tasks. Returns whether they were enough.
+    pub async fn run_tasks_with(&self, calls: usize) -> bool {
+        let seen = AtomicUsize::new(0);
+        self.dynamodb.inject_faults(move |operation, request| {
+            let lists_tasks = operation == "Query" && request.to_string().contains("\"TASK#");
+            let is_dead = !lists_tasks && seen.fetch_add(1, Ordering::SeqCst) >= calls;
+            is_dead.then_some(Fault::Unreachable)
+        });
+        let run = tasks::run_for(self.environment.clone(), demo::task_partitions()).await;
+        self.dynamodb.inject_faults(|_, _| None);
+        run.is_ok()
+    }
+
+    /// Lets the time pass after which others take over what a killed run works on.
+    pub fn let_leases_end(&self) {
+        let now = later(self.environment.clock.now(), SignedDuration::from_secs(200));
+        self.clock.set(&now.to_string());
     }
 
     /// Runs the background tasks of all organizations that are due, as the schedule does.
