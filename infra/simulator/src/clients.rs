@@ -267,7 +267,8 @@ impl Clients {
                 self.decide(tenant, &page, is_refused).await;
                 is_confirmed = tenant.known().confirmed.contains(&page);
             } else if is_question(&answer) {
-                let decision = json!({ "action": "accept", "content": { "confirm": !is_refused } });
+                let accepted = json!({ "action": "accept", "content": { "confirm": true } });
+                let decision = if is_refused { json!({ "action": "decline" }) } else { accepted };
                 params["inputResponses"] = json!({ "confirm": decision });
                 params["requestState"] = answer.body["result"]["requestState"].take();
             } else {
