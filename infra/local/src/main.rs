@@ -71,10 +71,10 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "rolecall")]
     table: String,
     /// Also create the records for the sample events in events/, and run no background tasks
-    #[arg(long, requires = "memory")]
+    #[arg(long, requires = "memory", conflicts_with_all = ["data", "endpoint"])]
     recorded: bool,
     /// Begin at this time, such as 2026-09-15T10:00:00Z, instead of the current one; the clock runs on from there
-    #[arg(long, value_name = "TIME", requires = "memory")]
+    #[arg(long, value_name = "TIME", value_parser = beginning)]
     now: Option<Timestamp>,
     /// Run the scheduled functions once before serving
     #[arg(long)]
@@ -90,6 +90,16 @@ struct CompanyOptions {
     /// Begin without the demo company
     #[arg(long)]
     empty: bool,
+}
+
+/// The first time at which the service can begin: the identifiers count from 2025, and the demo company has a past.
+const FIRST: Timestamp = Timestamp::constant(1_738_368_000, 0);
+
+/// Reads the time at which the service begins.
+fn beginning(text: &str) -> Result<Timestamp, String> {
+    let time: Timestamp =
+        text.parse().map_err(|_| "it is not a time such as 2026-09-15T10:00:00Z".to_owned())?;
+    if time < FIRST { Err(format!("it is before {FIRST}")) } else { Ok(time) }
 }
 
 #[tokio::main]

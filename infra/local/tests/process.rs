@@ -444,6 +444,18 @@ fn error_of(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn arguments_that_cannot_work_are_refused() {
+    for (arguments, problem) in [
+        (["--memory", "--now", "2025-01-31T23:59:59Z"], "it is before 2025-02-01T00:00:00.000Z"),
+        (["--memory", "--now", "tomorrow"], "it is not a time such as 2026-09-15T10:00:00Z"),
+        (["--recorded", "--data", "folder"], "cannot be used with"),
+    ] {
+        let error = error_of(&arguments);
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
 fn startup_errors_are_explained() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
