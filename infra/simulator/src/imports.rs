@@ -249,7 +249,7 @@ fn new_email(word: &str, number: u64, row: u64) -> String {
 
 /// Lets all tenants but one run three imports of `rows` rows on a quiet day, when the last one has a task. Returns the number of
 /// rows that were carried out when that task was done.
-pub fn rows_before_the_task_of_another_tenant(rows: u64) -> usize {
+pub fn rows_before_the_task_of_another_tenant(rows: usize) -> usize {
     let kind = Kind::of(0);
     let setup = Setup::of(kind);
     fastrand::seed(0);

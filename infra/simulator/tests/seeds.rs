@@ -58,9 +58,9 @@ fn the_runs_that_found_faults_break_no_invariant_any_more() {
 /// Nine imports want to work at the same time, one more than a run does at once.
 #[test]
 fn another_tenants_task_waits_for_less_than_a_share_of_an_import() {
-    const SHARE: u64 = 100;
+    const SHARE: usize = 100;
     let rows = rows_before_the_task_of_another_tenant(SHARE);
-    assert!(rows < 100, "{rows} rows were carried out first");
+    assert!(rows < SHARE, "{rows} rows were carried out first");
 }
 
 fn play(run: &Run) -> Report {

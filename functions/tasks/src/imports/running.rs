@@ -118,11 +118,12 @@ impl Worker<'_> {
         begun: &[ImportedRow],
     ) -> Result<(), TaskError> {
         let Self { import, tenant, bucket, now, .. } = self;
+        let roles = Roles::default();
         let mut all = verdicts(bucket, import, *tenant, part.number, *now).await?;
         for row in rows(bucket, import, *tenant, part.number, *now).await? {
             if begun.iter().any(|made| made.row == row.row) {
                 let before = all.iter_mut().find(|verdict| verdict.row == row.row);
-                let verdict = self.run_row(&Roles::default(), &row, before.as_deref()).await?;
+                let verdict = self.run_row(&roles, &row, before.as_deref()).await?;
                 if let Some(before) = before {
                     *before = verdict;
                 }
