@@ -42,6 +42,14 @@ pub fn list<'v>(values: impl Iterator<Item = &'v str>) -> String {
     values.join("; ")
 }
 
+/// An identifier. Whoever reads it takes an apostrophe before a digit for one that makes a text of a number, so one that begins so
+/// gets another.
+pub fn identifier(id: &str) -> String {
+    let rest = id.trim_start_matches('\'');
+    let is_text = rest.len() < id.len() && rest.starts_with(|c: char| c.is_ascii_digit());
+    format!("{}{id}", if is_text { "'" } else { "" })
+}
+
 /// A cell, with an apostrophe before what spreadsheets would take for a formula. Whoever reads the file takes one away from
 /// just such cells, so a cell that has apostrophes before a formula gets one more.
 fn guarded(cell: &str) -> String {
@@ -81,6 +89,13 @@ mod tests {
             ("Zoë", false),
         ] {
             assert_eq!(guarded(cell), format!("{}{cell}", if guard { "'" } else { "" }), "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn an_identifier_keeps_its_apostrophe() {
+        for (id, cell) in [("'23", "''23"), ("''7", "'''7"), ("23", "23"), ("'a", "'a"), ("", "")] {
+            assert_eq!(identifier(id), cell);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Imports of people: checking, running, cancelling and undoing them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Method;
@@ -122,10 +123,11 @@ async fn a_person_is_imported_with_the_whole_past() {
     let of_role = |title: &str| {
         let mut applications = grace.body["applications"].as_array().unwrap().iter();
         let found = applications.find(|one| one["role_title"] == title).unwrap();
-        ["status", "stage", "applied_at"].map(|name| found[name].as_str().unwrap().to_owned())
+        ["status", "stage", "applied_at", "source"].map(|name| found[name].as_str().unwrap().to_owned())
     };
-    assert_eq!(of_role("Cook"), ["rejected", "rejected", "2024-01-11T09:00:00.000Z"]);
-    assert_eq!(of_role("Chief Cook"), ["closed", "offer", "2024-02-11T09:00:00.000Z"], "its role is closed");
+    assert_eq!(of_role("Cook"), ["rejected", "rejected", "2024-01-11T09:00:00.000Z", "referral"]);
+    let closed = ["closed", "offer", "2024-02-11T09:00:00.000Z", "referral"];
+    assert_eq!(of_role("Chief Cook"), closed, "its role is closed");
     let history: Vec<_> = grace.body["touchpoints"]
         .as_array()
         .unwrap()
@@ -465,21 +467,48 @@ async fn a_cancelled_import_leaves_nobody_half() {
     assert!(begun > 2, "{begun} of {calls}");
 }
 
+/// Rows of new people are written together. If somebody takes one of their addresses just before, each is carried out by itself.
+#[tokio::test]
+async fn rows_that_can_no_longer_be_written_together_are_carried_out_one_by_one() {
+    const WRITE: &str = "TransactWriteItems";
+    let api = Arc::new(TestApi::new().await);
+    let row = |number: usize| json!({ "name": "Row", "email": format!("row{number}@import.example"), "tags": ["imported"] });
+    let import = begin_with(&api, &(1..=5).map(row).collect::<Vec<_>>()).await;
+    settle(&api, import).await;
+    step(&api, import, "run").await.expect(202);
+    let (other, again) = (Arc::clone(&api), Arc::clone(&api));
+    let person = json!({ "name": "Somebody", "email": "row3@import.example", "tags": ["known"] });
+    let take = async move { drop(other.post(CANDIDATES, person).await.expect(201)) };
+    // The first write begins the turn, and the second one is that of the rows.
+    api.dynamodb.run_before(WRITE, async move { again.dynamodb.run_before(WRITE, take) });
+    let done = settle(&api, import).await;
+    assert_eq!(
+        (done.string("/status"), done.number("/counts/create"), done.number("/counts/update")),
+        ("done", 4, 1)
+    );
+    let kept = "3 update: name differs from the candidate's, which stays";
+    assert_eq!(verdicts(&api, import, "").await, ["1 create", "2 create", kept, "4 create", "5 create"]);
+    let known = by_email(&api, "row3@import.example").await;
+    assert_eq!((known.string("/name"), &known.body["tags"]), ("Somebody", &json!(["known", "imported"])));
+    let all = api.get(&format!("{CANDIDATES}?tag=imported")).await.expect(200);
+    assert_eq!(all.body["data"].as_array().unwrap().len(), 5, "{}", all.body);
+}
+
 /// A part whose rows take longer than a turn may goes on in the next one.
 #[tokio::test]
 async fn a_slow_part_has_several_turns() {
-    const ROWS: usize = 40;
+    const ROWS: usize = 100;
     let api = TestApi::new().await;
     let row = |number: usize| json!({ "name": "Slow", "email": format!("slow{number}@import.example") });
     let import = begin_with(&api, &(0..ROWS).map(row).collect::<Vec<_>>()).await;
     settle(&api, import).await;
     step(&api, import, "run").await.expect(202);
-    // Each transaction takes five seconds.
+    // Each transaction takes ten seconds.
     let (clock, start) = (api.clock.clone(), api.environment.clock.now());
     let transactions = AtomicUsize::new(0);
     api.dynamodb.inject_faults(move |operation, _| {
         if operation == "TransactWriteItems" {
-            let seconds = 5 * i64::try_from(transactions.fetch_add(1, Ordering::SeqCst)).unwrap();
+            let seconds = 10 * i64::try_from(transactions.fetch_add(1, Ordering::SeqCst)).unwrap();
             clock.set(&later(start, SignedDuration::from_secs(seconds)).to_string());
         }
         None
@@ -691,5 +720,8 @@ async fn an_imported_person_costs_less_than_one_who_is_sent() {
     let told_of_sent = written(&api.dynamodb.take_calls());
     let each = [imported, told, sent, told_of_sent].map(|units| units / f64::from(PEOPLE));
     println!("units for each person: {each:?}");
-    assert!(each[0] + each[1] <= each[2] + each[3] + 4.0, "{each:?}");
+    // The engine counts the units of transactions as AWS does, unless it is DynamoDB Local.
+    let is_embedded = std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none();
+    assert!(!is_embedded || each[0] + each[1] <= 45.6, "{each:?}");
+    assert!(each[0] + each[1] <= each[2] + each[3], "{each:?}");
 }

@@ -94,6 +94,7 @@ mod idempotency;
 mod imported_past;
 mod importing;
 mod importing_a_peer;
+mod importing_doubts;
 mod importing_files;
 mod imports;
 mod job_boards;

@@ -373,7 +373,7 @@ async fn changes_are_listed_from_a_position_on() {
     assert_eq!(of_type["changes"].as_array().unwrap().len(), 1);
     assert_eq!(of_type["changes"][0]["subject"]["id"], of.note);
     let beyond = assistant.refused("list_changes", json!({ "after": "11" })).await;
-    assert!(beyond.contains("start again without after"), "{beyond}");
+    assert!(beyond.contains("start again without it"), "{beyond}");
     let wrong = json!({ "after": "soon", "type": "role.exploded", "limit": 1_001 });
     let wrong = assistant.refused("list_changes", wrong).await;
     for text in [

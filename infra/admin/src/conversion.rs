@@ -162,8 +162,8 @@ fn settings(arguments: &Conversion) -> Result<Settings, String> {
         date_format: reading.date_format,
         plain_phones: reading.plain_phones,
         country: arguments.country,
-        default_role: None,
         time_zone: arguments.time_zone.clone(),
+        ..Settings::new(format)
     })
 }
 

@@ -68,7 +68,7 @@ impl Cell {
     /// The text of an id or a phone number, which may have an apostrophe before digits, too.
     pub(crate) fn unguarded_digits(&self) -> &str {
         match self.text.strip_prefix('\'') {
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
+            Some(rest) if rest.trim_start_matches('\'').starts_with(|c: char| c.is_ascii_digit()) => rest,
             _ => self.unguarded(),
         }
     }
@@ -107,6 +107,7 @@ mod tests {
             assert_eq!(Cell::text(cell).unguarded(), text, "{cell}");
         }
         assert_eq!(Cell::text("'0012").unguarded_digits(), "0012");
+        assert_eq!(Cell::text("''0012").unguarded_digits(), "'0012");
         assert_eq!(Cell::text("'+49").unguarded_digits(), "+49");
     }
 

@@ -104,6 +104,19 @@ pub(crate) struct Header {
     pub(crate) columns: Vec<Column>,
 }
 
+/// What a row says about an application, apart from its role.
+pub(crate) const OF_APPLICATION: [Field; 9] = [
+    Field::ApplicationExternalId,
+    Field::AppliedAt,
+    Field::Stage,
+    Field::Status,
+    Field::RejectionReason,
+    Field::RejectedBy,
+    Field::RejectedAt,
+    Field::Answers,
+    Field::StageChanges,
+];
+
 impl Header {
     /// The place of the column with the ids of people, if the file is a spreadsheet of our own.
     pub(crate) fn own_ids(&self) -> Option<usize> {
@@ -124,19 +137,7 @@ impl Header {
 
     /// The names of the columns that say something about applications, apart from their roles.
     pub(crate) fn of_applications(&self) -> Vec<&str> {
-        let is_of_application = |field: Field| {
-            matches!(
-                field,
-                Field::ApplicationExternalId
-                    | Field::AppliedAt
-                    | Field::Stage
-                    | Field::Status
-                    | Field::RejectionReason
-                    | Field::RejectedAt
-                    | Field::Answers
-                    | Field::StageChanges
-            )
-        };
+        let is_of_application = |field: Field| OF_APPLICATION.contains(&field);
         let columns = self.columns.iter().filter(|column| column.field.is_some_and(is_of_application));
         columns.map(|column| column.header.as_str()).collect()
     }

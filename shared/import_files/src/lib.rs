@@ -46,7 +46,7 @@ use shared::clock::Timestamp;
 
 pub use archive::{Archive, ArchiveRefusal, Claimant, MAX_FILES, Owners, bytes_with, unpack};
 pub use refusal::Refusal;
-pub use settings::{FileFormat, Settings};
+pub use settings::{FileFormat, RoleCountries, RoleName, Settings};
 pub use shared::handlers::import_row as row;
 pub use shared::model::{
     DateFormat, ImportColumn as Column, ImportField as Field, ImportMapping as Mapping,

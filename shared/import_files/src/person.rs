@@ -182,7 +182,7 @@ impl<'s> Person<'s> {
     /// Takes the first of the numbers in `phone_numbers` that is one.
     pub(crate) fn set_phone(&mut self, object: &Object) {
         for text in self.contacts(object, "phone_numbers") {
-            match phones::read(&text, self.settings) {
+            match phones::read(&text, self.settings.country, self.settings.plain_phones) {
                 Err(problem) => self.warn(format!("phone {text} was left out: it {problem}")),
                 Ok(_) if self.row.contains_key("phone") => {
                     self.warn(format!("phone {text} was left out: there is another one before it"));

@@ -1,17 +1,19 @@
 //! Phone numbers, which may have lost a plus or zeros.
 
-use shared::model::{Phone, PhoneError};
-
-use crate::Settings;
+use shared::model::{Country, Phone, PhoneError, PlainPhones};
 
 /// Reads a number, with a warning if it had to be completed. Fails with the end of a sentence that begins with the name of a
 /// field.
-pub(crate) fn read(text: &str, settings: &Settings) -> Result<(Phone, Option<String>), String> {
+pub(crate) fn read(
+    text: &str,
+    country: Option<Country>,
+    plain: Option<PlainPhones>,
+) -> Result<(Phone, Option<String>), String> {
     let Some(digits) = Phone::bare_digits(text) else {
-        let read = Phone::read(text, settings.country);
+        let read = Phone::read(text, country);
         return read.map(|phone| (phone, None)).map_err(|problem| problem.to_string());
     };
-    match Phone::of_digits(&digits, settings.country, settings.plain_phones) {
+    match Phone::of_digits(&digits, country, plain) {
         Ok(phone) => {
             let warning = format!("phone has no plus: {digits} was read as {}", phone.as_str());
             Ok((phone, Some(warning)))

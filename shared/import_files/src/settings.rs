@@ -1,12 +1,15 @@
 //! How a file is to be read.
 
+use std::collections::BTreeMap;
+
 use encoding_rs::{
     EUC_KR, Encoding as Codec, GBK, MACINTOSH, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1250, WINDOWS_1251,
     WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
 };
 use shared::id::Id;
 use shared::model::{
-    Country, DateFormat, ImportMapping as Mapping, PlainPhones, TextEncoding as Encoding, TimeZoneName,
+    CaseFolded, Country, DateFormat, ImportMapping as Mapping, PlainPhones, TextEncoding as Encoding,
+    TimeZoneName,
 };
 use shared::string_enum;
 
@@ -62,12 +65,28 @@ pub struct Settings {
     pub date_format: Option<DateFormat>,
     /// How phone numbers without a plus or zeros are read; without one, those with two readings are invalid.
     pub plain_phones: Option<PlainPhones>,
-    /// The country whose phone numbers need no country code.
+    /// The country whose phone numbers need no country code, unless a role has one.
     pub country: Option<Country>,
+    /// The countries of roles.
+    pub role_countries: RoleCountries,
     /// The role of an application in a row that names none.
     pub default_role: Option<Id>,
     /// The time zone of dates and of times without an offset.
     pub time_zone: TimeZoneName,
+}
+
+/// The countries of roles, by what may name a role.
+pub type RoleCountries = BTreeMap<RoleName, Country>;
+
+/// What names a role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoleName {
+    /// Its id.
+    Id(u64),
+    /// Its identifier in another system.
+    ExternalId(String),
+    /// Its title, without case.
+    Title(CaseFolded),
 }
 
 impl Settings {
@@ -81,6 +100,7 @@ impl Settings {
             date_format: None,
             plain_phones: None,
             country: None,
+            role_countries: RoleCountries::new(),
             default_role: None,
             time_zone: TimeZoneName::UTC,
         }

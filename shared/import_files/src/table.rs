@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
 use shared::clock::Timestamp;
-use shared::model::{Email, Phone, Stage};
+use shared::id::Id;
+use shared::model::{CaseFolded, Country, Email, Phone, Stage};
 
 use crate::cell::{Cell, CellKind};
 use crate::dates;
-use crate::header::Header;
+use crate::header::{Header, OF_APPLICATION};
 use crate::lists::items;
 use crate::names;
 use crate::phones;
@@ -17,7 +18,7 @@ use crate::row::read_line;
 use crate::stages;
 use crate::survey::Survey;
 use crate::words::is_word_for_nothing;
-use crate::{DateFormat, Field, MAX_ROWS, Mapping, Refusal, Settings};
+use crate::{DateFormat, Field, MAX_ROWS, Mapping, Refusal, RoleName, Settings};
 
 /// The number of characters at which spreadsheets cut the text of a cell without a word.
 const CUT: usize = 32_767;
@@ -154,6 +155,19 @@ struct RowReader<'f> {
 }
 
 impl RowReader<'_> {
+    /// The country of the phone number in a row that names this role.
+    fn country_for(&self, role: &Map<String, Value>) -> Option<Country> {
+        let Settings { role_countries, default_role, country, .. } = self.settings;
+        let text = |name: &str| role.get(name)?.as_str().map(str::to_owned);
+        let id = role.get("id").and_then(Value::as_u64);
+        let names = [
+            id.or_else(|| default_role.filter(|_| role.is_empty()).map(Id::get)).map(RoleName::Id),
+            text("external_id").map(RoleName::ExternalId),
+            text("title").map(|title| RoleName::Title(CaseFolded::of(&title))),
+        ];
+        names.iter().flatten().find_map(|name| role_countries.get(name)).copied().or(*country)
+    }
+
     fn read(&self, record: &Record) -> (Result<String, Vec<String>>, Vec<String>) {
         let (columns, cells) = (self.header.columns.len(), record.cells.len());
         if self.has_all_cells && (record.width() > columns || cells < columns) {
@@ -164,8 +178,9 @@ impl RowReader<'_> {
         let mut row =
             RowCells { reader: self, record, row: Map::new(), messages: Vec::new(), warnings: Vec::new() };
         row.read_own_id();
-        row.read_person();
-        row.read_application();
+        let role = row.read_role();
+        row.read_person(self.country_for(&role));
+        row.read_application(role);
         let RowCells { row, mut messages, warnings, .. } = row;
         let json = Value::Object(row).to_string();
         if let Err(wrong) = read_line(&json, self.now) {
@@ -240,7 +255,7 @@ impl<'r> RowCells<'r> {
         }
     }
 
-    fn read_person(&mut self) {
+    fn read_person(&mut self, country: Option<Country>) {
         if let Some(cell) = self.cell(Field::ExternalId) {
             match plain_id(cell) {
                 Ok(Some(id)) => {
@@ -257,7 +272,7 @@ impl<'r> RowCells<'r> {
         if let Some(email) = self.read_email() {
             self.row.insert("email".to_owned(), email.into());
         }
-        if let Some(phone) = self.read_phone() {
+        if let Some(phone) = self.read_phone(country) {
             self.row.insert("phone".to_owned(), phone.as_str().into());
         }
         self.read_source();
@@ -307,13 +322,12 @@ impl<'r> RowCells<'r> {
         Some(first)
     }
 
-    fn read_phone(&mut self) -> Option<Phone> {
+    fn read_phone(&mut self, country: Option<Country>) -> Option<Phone> {
         let cell = self.value(Field::Phone)?;
         let text = cell.unguarded_digits();
-        let settings = self.reader.settings;
-        let read = |text: &str| Phone::read(text, settings.country);
+        let read = |text: &str| Phone::read(text, country);
         let several = || text.split([';', ',', '\n']).map(read).collect::<Result<Vec<_>, _>>().ok();
-        match phones::read(text, settings) {
+        match phones::read(text, country, self.reader.settings.plain_phones) {
             Ok((phone, warning)) => {
                 self.warnings.extend(warning);
                 Some(phone)
@@ -433,8 +447,8 @@ impl<'r> RowCells<'r> {
         read.map(Value::from)
     }
 
-    fn read_application(&mut self) {
-        const PATH: &str = "applications[0]";
+    /// What names the role.
+    fn read_role(&mut self) -> Map<String, Value> {
         let mut role = Map::new();
         for (field, name) in
             [(Field::RoleId, "id"), (Field::RoleExternalId, "external_id"), (Field::Role, "title")]
@@ -449,6 +463,25 @@ impl<'r> RowCells<'r> {
             };
             let number = value.parse::<u64>().ok().filter(|_| field == Field::RoleId);
             role.insert(name.to_owned(), number.map_or_else(|| value.into(), Value::from));
+        }
+        role
+    }
+
+    fn read_application(&mut self, mut role: Map<String, Value>) {
+        const PATH: &str = "applications[0]";
+        let says_more = OF_APPLICATION.iter().any(|field| self.value(*field).is_some());
+        if role.is_empty() && says_more {
+            match self.reader.settings.default_role {
+                Some(id) => drop(role.insert("id".to_owned(), id.get().into())),
+                // If no row names one, the whole file has a warning.
+                None if self.reader.header.names_roles() => {
+                    return self.warn("applications was left out: the row names no role");
+                }
+                None => {}
+            }
+        }
+        if role.is_empty() {
+            return;
         }
         let mut application = Map::new();
         if let Some(time) = self.read_time(Field::AppliedAt, &format!("{PATH}.applied_at")) {
@@ -485,19 +518,6 @@ impl<'r> RowCells<'r> {
             if let Some(list) = self.read_json(field, &format!("{PATH}.{name}")) {
                 application.insert(name.to_owned(), list);
             }
-        }
-        if application.is_empty() && role.is_empty() {
-            return;
-        }
-        if let (true, Some(id)) = (role.is_empty(), self.reader.settings.default_role) {
-            role.insert("id".to_owned(), id.get().into());
-        }
-        if role.is_empty() {
-            // If no row names one, the whole file has a warning.
-            if self.reader.header.names_roles() {
-                self.warn("applications was left out: the row names no role");
-            }
-            return;
         }
         application.insert("role".to_owned(), role.into());
         self.row.insert("applications".to_owned(), json!([application]));

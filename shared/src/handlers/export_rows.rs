@@ -207,12 +207,13 @@ impl PersonRow {
     /// The rows of the person in a spreadsheet: one for each application, with the person's cells repeated.
     pub fn cells(&self) -> Vec<Vec<String>> {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let identifier = |id: Option<&ExternalId>| spreadsheet::identifier(id.map_or("", ExternalId::as_str));
         let person = [
             self.id.to_string(),
             self.version.to_string(),
             self.stage.as_str().to_owned(),
             self.updated_at.to_string(),
-            text(self.external_id.as_ref().map(ExternalId::as_str)),
+            identifier(self.external_id.as_ref()),
             self.name.as_str().to_owned(),
             text(self.email.as_ref().map(Email::as_str)),
             text(self.phone.as_ref().map(Phone::as_str)),
@@ -228,8 +229,8 @@ impl PersonRow {
             let rejection = application.rejection.as_ref();
             let reason = rejection.and_then(|rejection| rejection.reason.as_ref());
             [
-                text(application.external_id.as_ref().map(ExternalId::as_str)),
-                text(application.role.external_id.as_ref().map(ExternalId::as_str)),
+                identifier(application.external_id.as_ref()),
+                identifier(application.role.external_id.as_ref()),
                 application.role.title.as_str().to_owned(),
                 application.applied_at.to_string(),
                 application.stage.as_str().to_owned(),

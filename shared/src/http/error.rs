@@ -82,7 +82,7 @@ pub enum Error {
     #[error("The files were deleted")]
     Expired,
     /// 410: a position in the change feed is too old, or beyond its end.
-    #[error("The cursor has expired; start again without after, and compare the data that you have")]
+    #[error("The cursor has expired; start again without it, and compare the data that you have")]
     CursorExpired,
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]

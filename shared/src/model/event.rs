@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Not;
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -344,9 +343,9 @@ pub struct Event {
     pub changed: Vec<Cow<'static, str>>,
     /// What else the event says: identifiers and words of enumerations, by name.
     pub data: EventData,
-    /// Whether an import made the change; missing if not.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    #[schema(required = false)]
+    /// Whether an import made the change.
+    #[serde(default)]
+    #[schema(required = true)]
     pub imported: bool,
     /// Whether no webhook endpoint gets the event, because the import was not to notify them.
     #[serde(default, skip_serializing)]

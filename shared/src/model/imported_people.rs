@@ -94,6 +94,7 @@ impl CandidateRecord {
         now: Timestamp,
     ) -> Result<(Self, Vec<(Timestamp, TouchpointKind)>), InvalidTransition> {
         let mut happened = Vec::new();
+        let ids: Vec<_> = imported.iter().map(|application| application.id).collect();
         for ImportedApplication { id, role, origin, applied_at, moves } in imported {
             let mut last = applied_at;
             let application = Application::new(id, role, origin, 0, applied_at);
@@ -133,6 +134,10 @@ impl CandidateRecord {
                     history.push((at, TouchpointKind::of(&step, step_made)));
                 }
             }
+        }
+        // Whatever happened long ago, nobody could see it before.
+        for application in self.applications.iter_mut().filter(|application| ids.contains(&application.id)) {
+            application.updated_at = now;
         }
         Ok((self.updated(now), history))
     }

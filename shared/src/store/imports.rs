@@ -1,18 +1,31 @@
 //! Imports: their heads, which lists read, their parts, and what their rows have made.
 
+use std::collections::HashSet;
+
 use super::item::number;
-use super::keys::{self, EXPIRES_AT};
+use super::keys::{self, EXPIRES_AT, Key};
 use super::list::Range;
 use super::recording::Recorded;
 use super::{Item, Listed, Paging, Store, StoreError, Task, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, EventData, EventType, Import, ImportPart, ImportStatus,
-    ImportUse, ImportedRow, SubjectType, TaskKind, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Email, EventData, EventType, ExternalId, Import, ImportPart,
+    ImportStatus, ImportUse, ImportedRow, SubjectType, TaskKind, Tenant,
 };
 
 /// The number of parts that one query reads.
 const PARTS: u32 = 500;
+
+/// What nobody may have claimed if a row of an import is about somebody new.
+#[derive(Clone, Copy, Debug)]
+pub struct SomebodyNew<'r> {
+    /// The address.
+    pub email: Option<&'r Email>,
+    /// The identifier in another system.
+    pub external_id: Option<&'r ExternalId>,
+    /// The import and the number of the row, once it is carried out.
+    pub row: Option<(Id, u64)>,
+}
 
 impl Transaction {
     /// Inserts an import with the task that works on it.
@@ -147,6 +160,20 @@ impl Store {
         row: u64,
     ) -> Result<Option<ImportedRow>, StoreError> {
         self.read(keys::imported_row(tenant, import, row)).await?.map(item::read).transpose()
+    }
+
+    /// Whether each of these people is new: nobody has what is theirs. Together they have at most 100 claims.
+    pub async fn are_new(&self, tenant: Tenant, people: &[SomebodyNew<'_>]) -> Result<Vec<bool>, StoreError> {
+        let claims = people.iter().map(|SomebodyNew { email, external_id, row }| {
+            let email = email.map(|email| keys::email(tenant, email));
+            let external_id = external_id.map(|id| keys::external_id(tenant, id));
+            let row = row.map(|(import, row)| keys::imported_row(tenant, import, row));
+            [email, external_id, row].into_iter().flatten().collect::<Vec<_>>()
+        });
+        let claims: Vec<_> = claims.collect();
+        let found = self.read_many(claims.iter().flatten().cloned()).await?;
+        let found: HashSet<_> = found.iter().map(Key::of).collect::<Result<_, _>>()?;
+        Ok(claims.iter().map(|claims| claims.iter().all(|claim| !found.contains(claim))).collect())
     }
 
     /// What the rows of a part have made, in their order.

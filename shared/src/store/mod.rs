@@ -109,6 +109,7 @@ pub use exports::{CandidateData, ScreenData};
 pub use finding::CandidateSearch;
 pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
 pub use grants::AccessTokens;
+pub use imports::SomebodyNew;
 pub use keys::{
     OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, WebhookPartition,
     score_position,

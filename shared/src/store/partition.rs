@@ -35,7 +35,7 @@ pub(super) const CAUSED_BY: &str = "caused_by";
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
 /// The primary key of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) pk: String,
     pub(super) sk: String,

@@ -232,7 +232,9 @@ fn deleted_applications(before: &CandidateRecord, after: &CandidateRecord) -> im
     before.applications.iter().filter(is_gone).map(move |gone| {
         let data = EventData::new().with("candidate_id", candidate).with("role_id", gone.role.id);
         let kind = EventType::ApplicationDeleted;
-        Recorded::versioned(kind, SubjectType::Application, gone.id, version).with(data)
+        Recorded::versioned(kind, SubjectType::Application, gone.id, version)
+            .with(data)
+            .made_at(after.candidate.updated_at, Some(before.candidate.updated_at))
     })
 }
 

@@ -128,6 +128,21 @@ enum Effect {
     Check(Key),
 }
 
+impl Effect {
+    /// The key of the item; none if the item has none.
+    fn key(&self) -> Option<Key> {
+        match self {
+            Self::Put(item) => Key::of(item).ok(),
+            Self::Write(key, _)
+            | Self::Change(key, _)
+            | Self::Update(key, _)
+            | Self::Add(key, _)
+            | Self::Delete(key)
+            | Self::Check(key) => Some(key.clone()),
+        }
+    }
+}
+
 /// A write or a check, with its condition.
 #[derive(Clone, Debug)]
 struct Action {
@@ -175,6 +190,8 @@ pub(super) struct SlugClaim {
     pub(super) id: Id,
     pub(super) last: u64,
 }
+/// The number of actions that DynamoDB takes in a transaction.
+const MAX_ACTIONS: usize = 100;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 /// The attribute with the version of an item, which grows with every write.
@@ -229,6 +246,39 @@ impl Transaction {
         for number in self.sent()..sent {
             self.delete(keys::nothing_of_candidate(self.tenant, candidate, number));
         }
+    }
+
+    /// Adds the writes of another transaction. Gives it back if one transaction has no room for both, or if they can't be made at
+    /// once: both write the same item, other than to add to its counters on the same condition.
+    pub fn join(&mut self, other: Self) -> Result<(), Box<Self>> {
+        let own: HashMap<_, _> =
+            self.actions.iter().enumerate().map(|(place, action)| (action.effect.key(), place)).collect();
+        let place = |action: &Action| own.get(&action.effect.key()).copied();
+        let places: Vec<_> = other.actions.iter().map(place).collect();
+        let is_alike = |(action, place): (&Action, &Option<usize>)| {
+            place.is_none_or(|place| self.actions[place].counts_like(action))
+        };
+        let new = places.iter().filter(|place| place.is_none()).count();
+        let has_room = self.sent() + new + other.acts.len() <= MAX_ACTIONS;
+        let are_alike = other.actions.iter().zip(&places).all(is_alike);
+        if !(has_room && are_alike && self.is_silent == other.is_silent) {
+            return Err(Box::new(other));
+        }
+        for (index, (action, place)) in other.actions.into_iter().zip(places).enumerate() {
+            if let (Some(place), Effect::Add(_, counts)) = (place, &action.effect) {
+                self.actions[place].add(counts.clone());
+                continue;
+            }
+            if other.stamped.contains(&index) {
+                self.stamped.insert(self.actions.len());
+            }
+            self.actions.push(action);
+        }
+        self.acts.extend(other.acts);
+        self.changes.extend(other.changes);
+        self.new_words.extend(other.new_words);
+        self.new_labels.extend(other.new_labels);
+        Ok(())
     }
 
     /// Whether the transaction has no writes.
@@ -500,13 +550,7 @@ impl Transaction {
         if index == self.actions.len() {
             self.plain(Effect::Add(key, Vec::new()), Guard::Unchanged, condition);
         }
-        let Some(Action { effect: Effect::Add(_, sums), .. }) = self.actions.get_mut(index) else { return };
-        for (name, by) in counts {
-            match sums.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, sum)) => *sum += by,
-                None => sums.push((name, by)),
-            }
-        }
+        self.actions[index].add(counts);
     }
 
     /// Requires something of a role at the commit. The role's counters keep it, and most transactions change them anyway.
@@ -618,6 +662,23 @@ impl Changes {
 impl Action {
     fn plain(effect: Effect, guard: Guard, condition: &'static str) -> Self {
         Self { effect, guard, condition: condition.into(), names: Vec::new(), values: Vec::new() }
+    }
+
+    /// Adds to more counters, if the action adds to counters.
+    fn add(&mut self, counts: Vec<(String, i64)>) {
+        let Effect::Add(_, sums) = &mut self.effect else { return };
+        for (name, by) in counts {
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += by,
+                None => sums.push((name, by)),
+            }
+        }
+    }
+
+    /// Whether both add to counters on the same condition.
+    fn counts_like(&self, other: &Self) -> bool {
+        matches!((&self.effect, &other.effect), (Effect::Add(..), Effect::Add(..)))
+            && (&self.condition, &self.names, &self.values) == (&other.condition, &other.names, &other.values)
     }
 
     /// Lets the item keep the time of the transaction, which must be later than the one that it has.

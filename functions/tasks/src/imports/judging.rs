@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use shared::clock::Timestamp;
 use shared::handlers::consents::NewConsent;
-use shared::handlers::import_row::read_line;
+use shared::handlers::import_row::ImportRow;
 use shared::id::Id;
 use shared::model::{
     CandidateRecord, Email, ImportCounts, ImportPart, ImportVerdict, ImportedApplication, Origin, Profile,
@@ -17,6 +17,7 @@ use shared::store::{MaybeErased, Paging};
 use super::person::{Person, RowApplication, RowNote};
 use super::roles::{RoleFound, Roles};
 use super::row_files::names;
+use super::rows::{ReadRow, some_at_a_time};
 use super::worker::{CONCURRENCY, Worker};
 use crate::TaskError;
 
@@ -77,6 +78,8 @@ pub(super) enum Earlier {
     Row(Option<Id>),
     /// The person of this row, of which a part is made.
     Own(Id),
+    /// Nobody has the address or the external id, and no other row is about the person.
+    Nobody,
 }
 
 impl Worker<'_> {
@@ -87,19 +90,22 @@ impl Worker<'_> {
         let setting = self.store.get_retention_setting(*tenant).await?;
         let rule = setting.schedule.map(|schedule| schedule.retention);
         let roles = Roles::default();
-        let judge = |row: StoredRow| {
+        let judge = |rows: Vec<StoredRow>| {
             let roles = &roles;
             async move {
-                let judged = Box::pin(self.judge(roles, &row, Earlier::Check, None)).await?;
-                let is_due = judged.1.as_ref().is_some_and(|plan| self.is_due(plan, rule));
-                Ok::<_, TaskError>((judged.0, is_due))
+                let mut judged = Vec::new();
+                for ReadRow { row, read, is_new } in self.read_rows(rows, None).await? {
+                    let earlier = if is_new { Earlier::Nobody } else { Earlier::Check };
+                    let (verdict, plan) = Box::pin(self.judge(roles, &row, read, earlier, None)).await?;
+                    judged.push((verdict, plan.is_some_and(|plan| self.is_due(&plan, rule))));
+                }
+                Ok::<_, TaskError>(judged)
             }
         };
         let judged: Vec<_> =
-            stream::iter(stored.into_iter().map(judge)).buffered(CONCURRENCY).collect().await;
+            stream::iter(some_at_a_time(stored).map(judge)).buffered(CONCURRENCY).try_concat().await?;
         let (mut verdicts, mut counts, mut due_for_erasure) = (Vec::new(), ImportCounts::default(), 0);
-        for judged in judged {
-            let (verdict, is_due) = judged?;
+        for (verdict, is_due) in judged {
             counts.add(verdict.result, !verdict.messages.is_empty());
             due_for_erasure += u64::from(is_due);
             verdicts.push(verdict);
@@ -120,7 +126,7 @@ impl Worker<'_> {
                 }
             };
             let id = Id::new(index as u64 + 1).unwrap_or(Id::LAST);
-            self.imported(application, id, role)
+            Self::imported(application, id, role)
         });
         let record = record.import_applications(applications.collect(), plan.since).ok();
         let record = record.map(|(record, _)| record);
@@ -129,18 +135,12 @@ impl Worker<'_> {
     }
 
     /// An application as a person gets it.
-    pub(super) fn imported(
-        &self,
-        application: &RowApplication,
-        id: Id,
-        role: RoleCopy,
-    ) -> ImportedApplication {
-        let source = self.import.settings.defaults.source.clone();
+    pub(super) fn imported(application: &RowApplication, id: Id, role: RoleCopy) -> ImportedApplication {
         ImportedApplication {
             id,
             role,
             origin: Origin {
-                source: source.unwrap_or(Source::IMPORT),
+                source: application.source.clone().unwrap_or(Source::IMPORT),
                 external_id: application.external_id.clone(),
                 resume_file_id: None,
             },
@@ -149,12 +149,13 @@ impl Worker<'_> {
         }
     }
 
-    /// Judges a row. Returns the verdict and, unless the row is invalid, what is to be done. `before` is the verdict of the
+    /// Judges a row that was read. Returns the verdict and, unless the row is invalid, what is to be done. `before` is the verdict of the
     /// check, when the row is carried out.
     pub(super) async fn judge(
         &self,
         roles: &Roles,
         row: &StoredRow,
+        read: Result<ImportRow, Vec<String>>,
         earlier: Earlier,
         before: Option<&ImportVerdict>,
     ) -> Result<(ImportVerdict, Option<Plan>), TaskError> {
@@ -167,8 +168,7 @@ impl Worker<'_> {
             files: Vec::new(),
         };
         let invalid = |messages| Ok((verdict(RowResult::Invalid, messages, None), None));
-        let Some(json) = &row.json else { return invalid(row.messages.clone()) };
-        let read = match read_line(json, self.now) {
+        let read = match read {
             Ok(read) => read,
             Err(wrong) => return invalid(wrong),
         };
@@ -224,6 +224,9 @@ impl Worker<'_> {
         earlier: Earlier,
     ) -> Result<Result<Option<CandidateRecord>, String>, TaskError> {
         let (store, tenant) = (&self.store, self.tenant);
+        if matches!(earlier, Earlier::Nobody) {
+            return Ok(Ok(None));
+        }
         let by_id = match &person.profile.external_id {
             Some(id) => store.find_claimed_external_id(tenant, id).await?,
             None => None,
@@ -240,7 +243,7 @@ impl Worker<'_> {
         let (own, by_row) = match earlier {
             Earlier::Own(own) => (Some(own), None),
             Earlier::Row(made) => (None, made),
-            Earlier::Check => (None, None),
+            Earlier::Check | Earlier::Nobody => (None, None),
         };
         let Some(id) = own.or(by_id).or(by_email).or(by_row) else { return Ok(Ok(None)) };
         let found = store.find_any_candidate(tenant, id).await?.and_then(MaybeErased::present);
@@ -277,6 +280,13 @@ impl Worker<'_> {
             };
             if differs && is_given {
                 messages.push(format!("{name} differs from the candidate's, which stays"));
+            }
+        }
+        for (index, application) in person.applications.iter().enumerate() {
+            let RoleFound::Known(role) = &application.role else { continue };
+            let known = known.applications.iter().find(|known| known.role.id == role.id);
+            if known.zip(application.stage()).is_some_and(|(known, stage)| known.stage != stage) {
+                messages.push(format!("applications[{index}] differs from the candidate's, which stays"));
             }
         }
         let applied: HashSet<_> = known.applications.iter().map(|application| application.role.id).collect();

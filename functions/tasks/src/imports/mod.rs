@@ -8,14 +8,17 @@ mod person;
 mod reading;
 mod roles;
 mod row_files;
+mod rows;
 mod running;
+mod together;
 mod undoing;
 mod worker;
 mod zip;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream::{self, StreamExt};
+use shared::clock::Timestamp;
 use shared::model::{
     AuditActor, Import, ImportPart, ImportStatus, Notice, NoticeEvent, OrganizationSettings, Tenant,
 };
@@ -202,11 +205,12 @@ impl Job {
             ids: self.ids.clone(),
             random: self.environment.random.clone(),
             now: clock.now(),
+            latest: Arc::new(Mutex::new(Timestamp::UNIX_EPOCH)),
             clock,
             tenant: task.tenant(),
             import,
             settings,
-            files: OnceCell::new(),
+            files: Arc::new(OnceCell::new()),
         }
     }
 

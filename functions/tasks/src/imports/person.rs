@@ -7,7 +7,7 @@ use shared::http::Change;
 use shared::id::Id;
 use shared::model::{
     Answer, AnswerValue, ApplicationStatus, CandidateRecord, Cause, Country, EndedBy, ExternalId, LongAnswer,
-    Move, NoteText, Phone, Profile, QuestionLabel, Resume, Stage, Tags,
+    Move, NoteText, Phone, Profile, QuestionLabel, Resume, RoleStatus, Source, Stage, Tags,
 };
 
 use super::roles::{RoleFound, Roles};
@@ -43,6 +43,8 @@ pub(super) struct RowNote {
 pub(super) struct RowApplication {
     /// The role.
     pub(super) role: RoleFound,
+    /// Where the row says that the person comes from.
+    pub(super) source: Option<Source>,
     /// The identifier in another system.
     pub(super) external_id: Option<ExternalId>,
     /// When the person applied.
@@ -54,6 +56,16 @@ pub(super) struct RowApplication {
 }
 
 impl RowApplication {
+    /// The stage that it ends in, if the row says more than that the person applied.
+    pub(super) fn stage(&self) -> Option<Stage> {
+        self.moves.last().and_then(|(_, last)| match last {
+            Move::Advance(stage) => Some(*stage),
+            Move::Reject { .. } => Some(Stage::Rejected),
+            Move::Hire { .. } => Some(Stage::Hired),
+            Move::Unreject | Move::Unhire => None,
+        })
+    }
+
     /// Its answers, as an application has them.
     pub(super) fn answers(&self, next: impl Fn() -> Id) -> Vec<Answer> {
         let answer = |(label, value): &(QuestionLabel, LongAnswer)| Answer {
@@ -102,6 +114,7 @@ impl Worker<'_> {
         messages: &mut Vec<String>,
     ) -> Result<Result<Person, Vec<String>>, TaskError> {
         let (defaults, mut wrong) = (&self.import.settings.defaults, Vec::new());
+        let source = row.source.or_else(|| defaults.source.clone());
         let mut applications = Vec::new();
         let named = row.applications.unwrap_or_default();
         let has_none = named.is_empty();
@@ -110,7 +123,7 @@ impl Worker<'_> {
             match self.find_named_role(roles, &application.role).await? {
                 Err(problem) => wrong.push(format!("{path}.role.{problem}")),
                 Ok(role) => match self.read_application(&path, application, role, row.created_at, messages) {
-                    Ok(read) => applications.push(read),
+                    Ok(read) => applications.push(RowApplication { source: source.clone(), ..read }),
                     Err(problems) => wrong.extend(problems),
                 },
             }
@@ -120,6 +133,7 @@ impl Worker<'_> {
                 None => wrong.push(format!("defaults.role_id is not the id of a role any more: {id}")),
                 Some(role) => applications.push(RowApplication {
                     role,
+                    source: source.clone(),
                     external_id: None,
                     applied_at: row.created_at.unwrap_or(self.now),
                     moves: Vec::new(),
@@ -176,11 +190,15 @@ impl Worker<'_> {
             email: row.email,
             phone,
             resume: row.resume_url.map(Resume::Address),
-            source: row.source.or_else(|| defaults.source.clone()),
+            source,
             tags: Tags::of(tags.into_iter().chain(defaults.tags.iter().cloned())),
             external_id: row.external_id,
         };
         let created_at = row.created_at;
+        let first = applications.first().map(|application: &RowApplication| application.applied_at);
+        if first.zip(created_at).is_some_and(|(first, created)| first < created) {
+            messages.push("created_at is after the first application, whose time counts for both".to_owned());
+        }
         let person = Person { profile, created_at, applications, notes, consents };
         Ok(if wrong.is_empty() { Ok(person) } else { Err(wrong) })
     }
@@ -199,10 +217,19 @@ impl Worker<'_> {
             row.stage_changes.into_iter().flatten().map(|change| (change.stage, change.at)).collect();
         changes.sort_by_key(|(_, at)| *at);
         let first = changes.first().map(|(_, at)| *at);
-        let applied_at = row.applied_at.or(created_at).or(first).unwrap_or(self.now);
+        let rejected_at = row.rejection.as_ref().and_then(|rejection| rejection.at);
+        let applied_at = row.applied_at.or(created_at).or(first).or(rejected_at).unwrap_or(self.now);
+        if rejected_at.is_some_and(|at| at < applied_at) {
+            messages
+                .push(format!("{path}.rejection.at is before the application, whose time counts for both"));
+        }
         let status =
             status_of(row.status, row.stage, row.rejection.as_ref(), changes.last().map(|last| last.0));
         let status = status.map_err(|problem| vec![format!("{path}.{problem}")])?;
+        let is_open = matches!(&role, RoleFound::Known(role) if role.status != RoleStatus::Closed);
+        if status == ApplicationStatus::Closed && is_open {
+            messages.push(format!("{path}.status is closed, but the role is not: the application is active"));
+        }
         // How it ended last is all that is known of an end that was undone.
         let ended_at = changes.last().filter(|(stage, _)| stage.is_end()).map(|(_, at)| *at);
         let is_undone = |(index, (stage, _)): (usize, &(Stage, Timestamp))| {
@@ -249,7 +276,7 @@ impl Worker<'_> {
             wrong.push(format!("{path}.answers {}", Answer::TOO_LONG));
         }
         let external_id = row.external_id;
-        let read = RowApplication { role, external_id, applied_at, moves, answers };
+        let read = RowApplication { role, source: None, external_id, applied_at, moves, answers };
         if wrong.is_empty() { Ok(read) } else { Err(wrong) }
     }
 

@@ -6,10 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
 
-use import_files::{FileFormat, Refusal, Report, RowVerdict, Settings, read_file};
+use import_files::{FileFormat, Refusal, Report, RoleCountries, RoleName, RowVerdict, Settings, read_file};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use shared::clock::{Timestamp, later};
-use shared::model::{Email, Import, ImportCounts, ImportFindings, ImportFormat, ImportPart};
+use shared::model::{CaseFolded, Email, Import, ImportCounts, ImportFindings, ImportFormat, ImportPart};
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::services::imports::{StoredRow, write_lines};
 use shared::store::Transaction;
@@ -54,7 +55,8 @@ impl Worker<'_> {
     /// Stores the parts while the file is read.
     async fn store_parts(&self, file: File) -> Result<(Report, u32), Failure> {
         let (sender, mut receiver) = mpsc::channel::<Vec<StoredRow>>(QUEUE);
-        let (settings, now) = (self.file_settings(), self.now);
+        let countries = self.role_countries().await.map_err(Failure::Task)?;
+        let (settings, now) = (Settings { role_countries: countries, ..self.file_settings() }, self.now);
         let reading = tokio::task::spawn_blocking(move || read(file, &settings, now, &sender));
         let mut number = 0;
         while let Some(rows) = receiver.recv().await {
@@ -82,6 +84,25 @@ impl Worker<'_> {
         Ok(self.store.commit(transaction).await?)
     }
 
+    /// The countries of the roles that a spreadsheet may name. The numbers of other files are read when their rows are judged.
+    async fn role_countries(&self) -> Result<RoleCountries, TaskError> {
+        let mut countries = RoleCountries::new();
+        if self.import.format == ImportFormat::Ndjson {
+            return Ok(countries);
+        }
+        for role in self.read_roles().await? {
+            let Some(country) = role.content.places.country() else { continue };
+            let external_id = role.content.external_id.as_ref();
+            let names = [
+                Some(RoleName::Id(role.id.get())),
+                external_id.map(|id| RoleName::ExternalId(id.as_str().to_owned())),
+                Some(RoleName::Title(CaseFolded::of(role.content.title.as_str()))),
+            ];
+            countries.extend(names.into_iter().flatten().map(|name| (name, country)));
+        }
+        Ok(countries)
+    }
+
     fn file_settings(&self) -> Settings {
         let Import { format, settings, mapping, .. } = self.import;
         let format = match format {
@@ -97,6 +118,7 @@ impl Worker<'_> {
             date_format: settings.date_format,
             plain_phones: settings.plain_phones,
             country: self.settings.country,
+            role_countries: RoleCountries::new(),
             default_role: settings.defaults.role_id,
             time_zone: self.settings.time_zone.clone(),
         }
@@ -122,13 +144,36 @@ async fn download(bucket: &Bucket, key: &str, now: Timestamp) -> Result<Option<F
     }
 }
 
-/// What tells people apart.
+/// What tells people apart, and what rows about one person should agree on.
 #[derive(Deserialize)]
 struct Keys {
     /// Of a spreadsheet of our own.
     id: Option<u64>,
     external_id: Option<String>,
     email: Option<String>,
+    name: Option<String>,
+    phone: Option<String>,
+    #[serde(default)]
+    applications: Vec<NamedApplication>,
+}
+
+#[derive(Deserialize)]
+struct NamedApplication {
+    role: Value,
+    stage: Option<Value>,
+    status: Option<Value>,
+    rejection: Option<Value>,
+}
+
+/// The hashes of what a row says; zero where it says nothing.
+#[derive(Clone, Copy)]
+struct Said {
+    name: u32,
+    phone: u32,
+    external_id: u32,
+    /// The role of the first application, and how far that has come.
+    role: u32,
+    outcome: u32,
 }
 
 /// Finds rows about people of earlier rows.
@@ -138,6 +183,8 @@ struct Doubles {
     has_ids: bool,
     /// The first rows with ids, with external ids and with addresses, by their hashes.
     first: HashMap<(u8, u64), u64>,
+    /// What the first row about each person says.
+    said: HashMap<u64, Said>,
     /// The hashes of all rows.
     contents: HashSet<u64>,
 }
@@ -146,15 +193,17 @@ impl Doubles {
     /// Ids count in spreadsheets alone, where only those of our own have any.
     fn new(format: FileFormat) -> Self {
         let has_ids = matches!(format, FileFormat::Csv | FileFormat::Xlsx);
-        Self { hasher: RandomState::new(), has_ids, first: HashMap::new(), contents: HashSet::new() }
+        let hasher = RandomState::new();
+        Self { hasher, has_ids, first: HashMap::new(), said: HashMap::new(), contents: HashSet::new() }
     }
 
-    /// Adds a row. Returns the first row about the same person, and whether an earlier row says the same.
-    fn add(&mut self, row: u64, json: &str) -> (Option<u64>, bool) {
+    /// Adds a row. Returns the first row about the same person, and whether an earlier row says the same. Adds warnings about
+    /// what the first one says otherwise.
+    fn add(&mut self, row: u64, json: &str, warnings: &mut Vec<String>) -> (Option<u64>, bool) {
         let is_repeated = !self.contents.insert(self.hasher.hash_one(json));
-        let Ok(Keys { id, external_id, email }) = serde_json::from_str::<Keys>(json) else {
-            return (None, false);
-        };
+        let Ok(keys) = serde_json::from_str::<Keys>(json) else { return (None, false) };
+        let said = self.said_by(&keys);
+        let Keys { id, external_id, email, .. } = keys;
         let email = email.and_then(|email| email.parse::<Email>().ok()).map(|email| email.normalized());
         let id = id.filter(|_| self.has_ids).map(|id| (0, id));
         let external_id = external_id.map(|id| (1, self.hasher.hash_one(id.trim())));
@@ -164,7 +213,43 @@ impl Doubles {
         for key in keys {
             self.first.entry(key).or_insert(first.unwrap_or(row));
         }
+        match first.and_then(|first| Some((first, self.said.get(&first)?))) {
+            None => drop(self.said.insert(row, said)),
+            Some((first, before)) => warnings.extend(before.differences(said, first)),
+        }
         (first, is_repeated && first.is_some())
+    }
+
+    fn said_by(&self, keys: &Keys) -> Said {
+        // Half of a hash is enough for a warning.
+        #[expect(clippy::cast_possible_truncation)]
+        let hash = |text: &str| self.hasher.hash_one(text) as u32;
+        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| hash(&text.trim().to_lowercase()));
+        let application = keys.applications.first();
+        let role = application.map_or(0, |one| hash(&one.role.to_string()));
+        let outcome = application.filter(|one| one.stage.is_some() || one.status.is_some());
+        let outcome =
+            outcome.map_or(0, |one| hash(&json!([one.stage, one.status, one.rejection]).to_string()));
+        let [name, phone, external_id] = [&keys.name, &keys.phone, &keys.external_id].map(text);
+        Said { name, phone, external_id, role, outcome }
+    }
+}
+
+impl Said {
+    /// Warnings about what a later row about the same person says otherwise than this first one.
+    fn differences(self, later: Self, first: u64) -> impl Iterator<Item = String> {
+        let differ = |one: u32, other: u32| one != 0 && other != 0 && one != other;
+        let is_same_role = self.role == later.role;
+        let fields = [
+            ("name", differ(self.name, later.name)),
+            ("phone", differ(self.phone, later.phone)),
+            ("external_id", differ(self.external_id, later.external_id)),
+            ("applications[0]", is_same_role && differ(self.outcome, later.outcome)),
+        ];
+        let differing = fields.into_iter().filter(|(_, differs)| *differs);
+        differing.map(move |(field, _)| {
+            format!("{field} differs from that of row {first}, which is about the same person")
+        })
     }
 }
 
@@ -179,9 +264,10 @@ fn read(
     let mut each = |RowVerdict { row, line, verdict, warnings }: RowVerdict| {
         let stored = match verdict {
             Ok(json) => {
-                let (same_as, is_repeated) = doubles.add(row, &json);
+                let mut messages = warnings;
+                let (same_as, is_repeated) = doubles.add(row, &json, &mut messages);
                 bytes += json.len();
-                StoredRow { row, line, json: Some(json), messages: warnings, same_as, is_repeated }
+                StoredRow { row, line, json: Some(json), messages, same_as, is_repeated }
             }
             Err(messages) => StoredRow { row, line, json: None, messages, same_as: None, is_repeated: false },
         };

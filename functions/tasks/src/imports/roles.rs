@@ -80,6 +80,9 @@ impl Worker<'_> {
                 let ids: Vec<_> = several.iter().map(|role| role.id.to_string()).collect();
                 Err(format!("title is that of several roles: name one of the ids {}", ids.join(", ")))
             }
+            _ if names_several(by_title, title.as_str()) => {
+                Err("title names several roles: each takes a row of its own".to_owned())
+            }
             _ if !self.import.settings.create_roles => Err("title must be the title of a role".to_owned()),
             _ => Ok(RoleFound::Missing(title.clone(), named.external_id.clone())),
         })
@@ -87,16 +90,23 @@ impl Worker<'_> {
 
     /// Reads the roles by their titles without case.
     async fn read_titles(&self) -> Result<BTreeMap<CaseFolded, Vec<Role>>, TaskError> {
-        let (mut titles, mut before) = (BTreeMap::<_, Vec<Role>>::new(), None);
+        let mut titles = BTreeMap::<_, Vec<Role>>::new();
+        for role in self.read_roles().await? {
+            titles.entry(CaseFolded::of(role.content.title.as_str())).or_default().push(role);
+        }
+        Ok(titles)
+    }
+
+    /// Reads all roles.
+    pub(super) async fn read_roles(&self) -> Result<Vec<Role>, TaskError> {
+        let (mut roles, mut before) = (Vec::new(), None);
         loop {
             let page = Paging { limit: PAGE, before };
             let listed = self.store.list_roles(self.tenant, None, &page).await?;
-            for role in listed.items {
-                titles.entry(CaseFolded::of(role.content.title.as_str())).or_default().push(role);
-            }
+            roles.extend(listed.items);
             before = listed.next;
             if before.is_none() {
-                return Ok(titles);
+                return Ok(roles);
             }
         }
     }
@@ -141,6 +151,14 @@ impl Worker<'_> {
         known.external_ids.clear();
         known.titles = None;
     }
+}
+
+/// Whether a title is a list of the titles of roles.
+fn names_several(by_title: &BTreeMap<CaseFolded, Vec<Role>>, title: &str) -> bool {
+    [';', ','].iter().any(|separator| {
+        let mut titles = title.split(*separator).map(|title| CaseFolded::of(title.trim()));
+        title.contains(*separator) && titles.all(|title| by_title.contains_key(&title))
+    })
 }
 
 fn found_role(role: Role) -> RoleFound {

@@ -19,6 +19,7 @@ use shared::store::{CommitError, MaybeErased, Transaction};
 
 use super::judging::{Earlier, Items, Plan};
 use super::roles::{RoleFound, Roles};
+use super::rows::{may_be_together, read, some_at_a_time};
 use super::worker::{CONCURRENCY, Worker};
 use crate::{MAX_ATTEMPTS, TaskError};
 
@@ -37,6 +38,14 @@ const LOOK: usize = 10;
 
 /// The time after which no further row of a part is begun, because a function may run for two minutes.
 const ENOUGH: SignedDuration = SignedDuration::from_secs(45);
+
+/// Rows that are carried out by one.
+enum Work {
+    /// Rows of different people who were unknown.
+    Together(Vec<StoredRow>),
+    /// The rows of a person, in the order of the file.
+    OneByOne(Vec<StoredRow>),
+}
 
 /// A transaction for a row.
 pub(super) struct Draft {
@@ -61,28 +70,41 @@ impl Worker<'_> {
         for row in stored {
             people.entry(row.same_as.unwrap_or(row.row)).or_default().push(row);
         }
+        let (new, people): (Vec<_>, Vec<_>) =
+            people.into_values().partition(|rows| may_be_together(rows, &before));
+        let new = some_at_a_time(new.into_iter().flatten()).map(Work::Together);
+        let work = new.chain(people.into_iter().map(Work::OneByOne));
         let (roles, is_cancelled, is_late) =
             (Roles::default(), AtomicBool::new(false), AtomicBool::new(false));
-        let carry_out = |(index, rows): (usize, Vec<StoredRow>)| {
-            let (roles, before, is_cancelled, is_late) = (&roles, &before, &is_cancelled, &is_late);
+        let must_stop = async |index: usize| {
+            if index.is_multiple_of(LOOK) && self.is_cancelled().await? {
+                is_cancelled.store(true, Ordering::Relaxed);
+            }
+            if self.clock.now() > later(self.now, ENOUGH) {
+                is_late.store(true, Ordering::Relaxed);
+            }
+            Ok::<_, TaskError>(is_cancelled.load(Ordering::Relaxed) || is_late.load(Ordering::Relaxed))
+        };
+        let carry_out = |(index, work): (usize, Work)| {
+            let (roles, before, must_stop) = (&roles, &before, &must_stop);
             async move {
                 let mut done = Vec::new();
-                for row in rows {
-                    if index % LOOK == 0 && self.is_cancelled().await? {
-                        is_cancelled.store(true, Ordering::Relaxed);
+                match work {
+                    Work::Together(_) if must_stop(0).await? => {}
+                    Work::Together(rows) => done = Box::pin(self.run_together(roles, rows, before)).await?,
+                    Work::OneByOne(rows) => {
+                        for row in rows {
+                            if must_stop(index).await? {
+                                break;
+                            }
+                            done.push(self.run_row(roles, &row, before.get(&row.row)).await?);
+                        }
                     }
-                    if self.clock.now() > later(self.now, ENOUGH) {
-                        is_late.store(true, Ordering::Relaxed);
-                    }
-                    if is_cancelled.load(Ordering::Relaxed) || is_late.load(Ordering::Relaxed) {
-                        return Ok(done);
-                    }
-                    done.push(self.run_row(roles, &row, before.get(&row.row)).await?);
                 }
                 Ok::<_, TaskError>(done)
             }
         };
-        let groups = people.into_values().enumerate().map(carry_out);
+        let groups = work.enumerate().map(carry_out);
         let mut results = stream::iter(groups).buffer_unordered(CONCURRENCY);
         let (mut all, mut failure) = (before.clone(), None);
         while let Some(done) = results.next().await {
@@ -139,7 +161,7 @@ impl Worker<'_> {
     }
 
     /// Carries out a row. Other changes of the person may come between.
-    async fn run_row(
+    pub(super) async fn run_row(
         &self,
         roles: &Roles,
         row: &StoredRow,
@@ -147,7 +169,7 @@ impl Worker<'_> {
     ) -> Result<ImportVerdict, TaskError> {
         let mut attempt = 1;
         loop {
-            match Box::pin(self.try_row(roles, row, before)).await {
+            match Box::pin(self.later().try_row(roles, row, before)).await {
                 Err(TaskError::Commit(
                     CommitError::Stale | CommitError::Taken(_) | CommitError::RoleChanged,
                 )) if attempt < MAX_ATTEMPTS => {
@@ -201,7 +223,7 @@ impl Worker<'_> {
         };
         let person = made.as_ref().map(|made| Earlier::Own(made.candidate_id));
         let person = person.unwrap_or_else(|| Earlier::Row(earlier.as_ref().map(|made| made.candidate_id)));
-        let (verdict, mut plan) = self.judge(roles, row, person, before).await?;
+        let (verdict, mut plan) = self.judge(roles, row, read(row, self.now), person, before).await?;
         if let (Some(plan), Some(made)) = (&mut plan, &made) {
             plan.items.files.retain(|number| made.files.iter().all(|file| file.number != *number));
         }
@@ -210,7 +232,8 @@ impl Worker<'_> {
             (None, None) => return Ok(verdict),
             (Some(_), None) if verdict.result == RowResult::Unchanged => return Ok(verdict),
             (Some(mut plan), None) => {
-                let made = self.begin_row(roles, &mut plan, row, is_of_import).await?;
+                let draft = self.begin_row(roles, &mut plan, row, is_of_import).await?;
+                let made = self.commit(draft, &mut plan, None).await?;
                 self.go_on(roles, plan, made).await?
             }
             (Some(plan), Some(made)) => self.go_on(roles, plan, made).await?,
@@ -235,14 +258,14 @@ impl Worker<'_> {
         Ok(after)
     }
 
-    /// Makes the first part of a row: all of it, if it has room.
-    async fn begin_row(
+    /// The first part of a row: all of it, if it has room.
+    pub(super) async fn begin_row(
         &self,
         roles: &Roles,
         plan: &mut Plan,
         row: &StoredRow,
         is_of_import: bool,
-    ) -> Result<ImportedRow, TaskError> {
+    ) -> Result<Draft, TaskError> {
         let made = ImportedRow {
             row: row.row,
             candidate_id: plan.known.as_ref().map_or_else(|| self.ids.next(), |known| known.candidate.id),
@@ -274,7 +297,7 @@ impl Worker<'_> {
         if plan.known.is_none() && !draft.made.is_done {
             draft.record = draft.record.begin_import(self.import.id);
         }
-        self.commit(draft, plan, None).await
+        Ok(draft)
     }
 
     /// Makes the rest of a row, part by part.
@@ -285,6 +308,7 @@ impl Worker<'_> {
         mut made: ImportedRow,
     ) -> Result<ImportedRow, TaskError> {
         while !made.is_done {
+            let moment = self.later();
             let known = plan.known.clone().ok_or(CommitError::Stale)?;
             let is_new = made.is_new;
             let before = made.clone();
@@ -299,25 +323,25 @@ impl Worker<'_> {
             }
             let weights = if draft.record.is_shown() { SHOWN } else { HIDDEN };
             if plan.items.has_others() {
-                self.add(roles, &mut draft, plan.items.take(weights)).await?;
+                moment.add(roles, &mut draft, plan.items.take(weights)).await?;
                 draft.made.is_done = draft.record.is_shown() && plan.items.is_empty();
             } else if !plan.items.files.is_empty() {
                 let number = plan.items.files.remove(0);
-                Box::pin(self.add_file(&mut draft, number)).await?;
+                Box::pin(moment.add_file(&mut draft, number)).await?;
                 plan.profile.resume.clone_from(&draft.record.candidate.profile.resume);
                 draft.made.is_done = draft.record.is_shown() && plan.items.is_empty();
             } else if !draft.record.is_shown() {
-                draft.record = self.with_current_roles(draft.record).await?;
+                draft.record = moment.with_current_roles(draft.record).await?;
                 draft.record = if let Some(listed) = draft.record.list_ahead() {
                     listed
                 } else {
-                    draft.history.push((self.now, self.imported_kind()));
-                    draft.record.finish_import(self.now)
+                    draft.history.push((moment.now, moment.imported_kind()));
+                    draft.record.finish_import(moment.now)
                 };
             } else {
                 draft.made.is_done = true;
             }
-            made = self.commit(draft, &mut plan, Some(&before)).await?;
+            made = moment.commit(draft, &mut plan, Some(&before)).await?;
         }
         Ok(made)
     }
@@ -343,7 +367,7 @@ impl Worker<'_> {
                 }
             };
             let application_id = self.ids.next();
-            imported.push(self.imported(application, application_id, role));
+            imported.push(Self::imported(application, application_id, role));
             draft.made.applications.push(application_id);
             let answers = application.answers(|| self.ids.next());
             if !answers.is_empty() {
@@ -411,6 +435,19 @@ impl Worker<'_> {
         plan: &mut Plan,
         before: Option<&ImportedRow>,
     ) -> Result<ImportedRow, TaskError> {
+        let (transaction, record, made) = self.write(draft, plan, before)?;
+        self.store.commit(transaction).await?;
+        plan.known = Some(record);
+        Ok(made)
+    }
+
+    /// What a part writes, and the record and what the row has made afterwards.
+    pub(super) fn write(
+        &self,
+        draft: Draft,
+        plan: &Plan,
+        before: Option<&ImportedRow>,
+    ) -> Result<(Transaction, CandidateRecord, ImportedRow), TaskError> {
         let Draft { mut transaction, record, mut history, mut made } = draft;
         let record = record.edit(plan.profile.clone(), self.now);
         if made.is_done {
@@ -428,9 +465,7 @@ impl Worker<'_> {
             None => transaction.insert_imported_row(self.import, &made)?,
             Some(before) => transaction.replace_imported_row(self.import, before, &made)?,
         }
-        self.store.commit(transaction).await?;
-        plan.known = Some(record);
-        Ok(made)
+        Ok((transaction, record, made))
     }
 
     /// Commits what a row has made, if nothing of the person changes.
@@ -442,7 +477,7 @@ impl Worker<'_> {
         Ok(made)
     }
 
-    fn transaction(&self) -> Transaction {
+    pub(super) fn transaction(&self) -> Transaction {
         Transaction::of_import(self.tenant, self.import.settings.notify)
     }
 
@@ -457,7 +492,7 @@ impl Worker<'_> {
 }
 
 /// The verdict on a row that was carried out. These are the messages of the check.
-fn verdict_of(row: &StoredRow, mut messages: Vec<String>, made: &ImportedRow) -> ImportVerdict {
+pub(super) fn verdict_of(row: &StoredRow, mut messages: Vec<String>, made: &ImportedRow) -> ImportVerdict {
     let left_out = made.files.iter().filter_map(ImportedFile::message);
     let new: Vec<_> = left_out.filter(|message| !messages.contains(message)).collect();
     messages.extend(new);
@@ -478,7 +513,7 @@ const fn result_of(made: &ImportedRow) -> RowResult {
 
 impl Items {
     /// Whether all fit one transaction.
-    fn fit(&self) -> bool {
+    pub(super) fn fit(&self) -> bool {
         let Self { applications, notes, consents, files: _ } = self;
         applications.len() * SHOWN + notes.len() + consents.len() <= ROOM
     }

@@ -80,7 +80,7 @@ impl Worker<'_> {
     async fn undo_row(&self, row: &ImportedRow) -> Result<Vec<String>, TaskError> {
         let mut attempt = 1;
         loop {
-            match Box::pin(self.try_to_undo(row)).await {
+            match Box::pin(self.later().try_to_undo(row)).await {
                 Err(TaskError::Commit(CommitError::Stale)) if attempt < MAX_ATTEMPTS => attempt += 1,
                 result => return result,
             }
@@ -114,7 +114,7 @@ impl Worker<'_> {
                 };
                 let Some(mut kept) = self.remove_added(&mut transaction, &record, row).await? else {
                     store.commit(transaction).await?;
-                    return Box::pin(self.try_to_undo(row)).await;
+                    return Box::pin(self.later().try_to_undo(row)).await;
                 };
                 kept.extend(files);
                 kept

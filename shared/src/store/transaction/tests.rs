@@ -95,3 +95,36 @@ fn the_error_of_a_cancelled_transaction_is_the_most_important_reason() {
         assert_eq!(error_of(failed), expected, "{failed:?}");
     }
 }
+
+/// Transactions of two people who apply for a role: each inserts an item of its own and adds to the counters of the role.
+#[test]
+fn transactions_that_share_only_counters_are_one() {
+    let id = |number| Id::new(number).expect("an id");
+    let tenant = Tenant { organization: id(1), mode: crate::model::Mode::Live };
+    let of = |person: u64, is_closed: bool| {
+        let mut transaction = Transaction::new(tenant);
+        transaction.add(keys::role_stats(tenant, id(9)), vec![("applicants".to_owned(), 1)]);
+        transaction.require_of_role(id(9), RoleCondition::Closed(is_closed));
+        transaction.insert(keys::note(tenant, id(person), id(7)).attributes());
+        transaction.stamped.insert(1);
+        transaction
+    };
+    let mut all = of(2, false);
+    all.join(of(3, false)).expect("they share only counters");
+    assert_eq!((all.len(), all.stamped.clone()), (3, BTreeSet::from([1, 2])));
+    let sums = all.actions.iter().find_map(|action| match &action.effect {
+        Effect::Add(_, sums) => Some(sums.clone()),
+        _ => None,
+    });
+    assert_eq!(sums, Some(vec![("applicants".to_owned(), 2)]));
+    // The role cannot be closed and open, and nobody is written twice.
+    for other in [of(4, true), of(3, false)] {
+        all.join(other).expect_err("they cannot be made at once");
+        assert_eq!(all.len(), 3);
+    }
+    for person in 5..=101 {
+        all.join(of(person, false)).expect("there is room");
+    }
+    assert_eq!(all.sent(), MAX_ACTIONS);
+    all.join(of(102, false)).expect_err("there is no more room");
+}
