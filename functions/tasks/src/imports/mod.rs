@@ -115,6 +115,7 @@ impl Job {
         // Somebody has cancelled it meanwhile.
         let Some(part) = work(worker, before).await? else { return Ok(()) };
         let after = import.after_turn(&before, &part, self.environment.clock.now());
+        let after = worker.with_replaced_zip(after);
         if !after.is_over() {
             return self.replace_import(import, &after, Some(&part), *tenant).await;
         }

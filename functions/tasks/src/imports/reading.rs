@@ -10,7 +10,7 @@ use import_files::{FileFormat, Refusal, Report, RowVerdict, Settings, read_file}
 use serde::Deserialize;
 use shared::clock::{Timestamp, later};
 use shared::model::{Email, Import, ImportCounts, ImportFindings, ImportFormat, ImportPart};
-use shared::providers::bucket::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError, Found};
 use shared::services::imports::{StoredRow, write_lines};
 use shared::store::Transaction;
 use tokio::sync::mpsc;
@@ -38,6 +38,8 @@ impl Worker<'_> {
         let file = match download(self.bucket, &import.file(*tenant), *now).await {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(import.fail("The file is gone.".to_owned(), *now)),
+            // It was uploaded once more meanwhile.
+            Err(BucketError::Changed) => return Ok(import.wait(*now)),
             Err(error) => return Err(error.into()),
         };
         match self.store_parts(file).await {
@@ -103,23 +105,24 @@ impl Worker<'_> {
     }
 }
 
-/// Copies an object into a file that nobody else can open. Returns `None` if there is none.
+/// Copies an object into a file that nobody else can open. Returns `None` if there is none, and fails if it changes meanwhile.
 async fn download(bucket: &Bucket, key: &str, now: Timestamp) -> Result<Option<File>, BucketError> {
     let failed = |_| BucketError::Unavailable("the file can't be kept");
-    let mut file = tempfile::tempfile().map_err(failed)?;
-    let mut size: u64 = 0;
-    loop {
-        let Some(piece) = bucket.read_range(key, size, PIECE, now).await? else { return Ok(None) };
-        file.write_all(&piece).map_err(failed)?;
-        size += piece.len() as u64;
-        if size > Import::MAX_UPLOAD {
-            return Err(BucketError::TooLarge);
-        }
-        if piece.len() < PIECE {
-            file.rewind().map_err(failed)?;
-            return Ok(Some(file));
-        }
+    let Some(Found { size, etag }) = bucket.find(key, now).await? else { return Ok(None) };
+    if size > Import::MAX_UPLOAD {
+        return Err(BucketError::TooLarge);
     }
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let mut read: u64 = 0;
+    while read < size {
+        let Some(piece) = bucket.read_range(key, read, PIECE, Some(&etag), now).await? else {
+            return Ok(None);
+        };
+        file.write_all(&piece).map_err(failed)?;
+        read += (piece.len() as u64).max(1);
+    }
+    file.rewind().map_err(failed)?;
+    Ok(Some(file))
 }
 
 /// What tells people apart.

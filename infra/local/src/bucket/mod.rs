@@ -188,6 +188,10 @@ impl LocalBucket {
         let key = self.key(request.uri().path())?;
         let parameters = verify_request(request, now)?;
         let (metadata, content) = self.storage.read(key).await?.ok_or_else(S3Error::no_such_key)?;
+        let etag = etag(&content);
+        if header_text(request.headers(), "if-match").is_some_and(|expected| expected != etag) {
+            return Err(S3Error::new(412, "PreconditionFailed", "The object's entity tag is different."));
+        }
         let parameter = |name: &str| parameters.get(name).cloned();
         let content_type = parameter("response-content-type").unwrap_or(metadata.content_type);
         let disposition = parameter("response-content-disposition").or(metadata.content_disposition);
@@ -199,7 +203,7 @@ impl LocalBucket {
         for (name, value) in [
             (CONTENT_TYPE, Some(content_type)),
             (CONTENT_DISPOSITION, disposition),
-            (ETAG, Some(etag(&content))),
+            (ETAG, Some(etag)),
             (CONTENT_RANGE, place),
         ] {
             let value = value.map(HeaderValue::try_from).transpose();

@@ -18,7 +18,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use shared::providers::bucket::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError, Found};
 use shared::providers::client::HttpClient;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -183,6 +183,24 @@ async fn a_resume_is_uploaded_read_copied_and_downloaded() {
         std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["incoming", "resumes"]);
+}
+
+#[tokio::test]
+async fn a_part_is_read_only_of_the_object_that_was_found() {
+    let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
+    let client = client(&serve(Arc::clone(&bucket), |_| ()).await, ACCESS_KEY, "local", None);
+    assert_eq!(client.find(KEY, NOW).await, Ok(None));
+    client.write(KEY, b"hello".to_vec(), "text/plain", NOW).await.unwrap();
+    let found = client.find(KEY, NOW).await.unwrap().unwrap();
+    assert_eq!(found, Found { size: 5, etag: etag(b"hello") });
+    let read = async |start| client.read_range(KEY, start, 3, Some(&found.etag), NOW).await;
+    assert_eq!(read(2).await, Ok(Some(Bytes::from_static(b"llo"))));
+    assert_eq!(read(5).await, Ok(Some(Bytes::new())));
+    client.write(KEY, b"other".to_vec(), "text/plain", NOW).await.unwrap();
+    assert_eq!(read(2).await, Err(BucketError::Changed));
+    assert_eq!(client.read_range(KEY, 2, 3, None, NOW).await, Ok(Some(Bytes::from_static(b"her"))));
+    client.delete(KEY, NOW).await.unwrap();
+    assert_eq!(read(2).await, Ok(None));
 }
 
 #[tokio::test]
