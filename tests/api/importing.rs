@@ -329,7 +329,7 @@ async fn an_empty_file_and_a_foreign_one_end() {
 }
 
 /// A person with more than one transaction has room for, and one more row about the same person.
-fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
+pub(crate) fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
     let email = format!("large{number}@import.example");
     let applications: Vec<_> = (0..roles)
         .map(|role| {
@@ -345,7 +345,7 @@ fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
     [person, json!({ "name": "Large", "email": email, "phone": "+14155550103" })]
 }
 
-async fn counts_of(api: &TestApi, email: &str) -> [usize; 3] {
+pub(crate) async fn counts_of(api: &TestApi, email: &str) -> [usize; 3] {
     let person = by_email(api, email).await;
     let id = person.number("/id");
     let notes = api.get(&format!("{CANDIDATES}/{id}/notes?limit=100")).await.expect(200);

@@ -532,6 +532,46 @@ async fn a_zip_that_is_replaced_after_it_was_matched_is_not_used() {
     }
 }
 
+/// Without the list, nobody knows whose the files are; without the ZIP, it is only the files that are missing.
+#[tokio::test]
+async fn a_list_of_files_that_is_gone_ends_the_import_and_a_zip_does_not() {
+    let api = TestApi::new().await;
+    let lose = async |end: &str| {
+        let stored = stored_at(&api, "imports/").await;
+        let key = stored.iter().find(|key| key.ends_with(end)).unwrap();
+        let bucket = api.environment.providers.resumes().unwrap();
+        bucket.delete(key, api.environment.clock.now()).await.unwrap();
+    };
+    let rows = [person("ann", &json!([]))];
+    let content = zip(&[entry("ann@files.example.txt", b"About Ann")]);
+    let import = begin_with(&api, &rows).await;
+    check_with(&api, import, &content).await;
+    step(&api, import, "run").await.expect(202);
+    lose("/zip/1-files").await;
+    let failed = settle(&api, import).await;
+    assert_eq!((failed.string("/status"), failed.number("/counts/create")), ("failed", 1));
+    let found = api.get(&format!("{CANDIDATES}?email=ann@files.example")).await.expect(200);
+    assert_eq!(found.body["data"], json!([]));
+    api.run_tasks().await;
+
+    // It is gone while it waits for its files to be matched, and then during the run.
+    let import = begin_with(&api, &rows).await;
+    settle(&api, import).await;
+    send_zip(&api, import, &content).await;
+    step(&api, import, "complete").await.expect(202);
+    lose("/zip/1").await;
+    let checked = settle(&api, import).await;
+    assert_eq!(checked.string("/files/reason"), "The file is gone. Send it again.");
+    send_zip(&api, import, &content).await;
+    step(&api, import, "complete").await.expect(202);
+    settle(&api, import).await;
+    step(&api, import, "run").await.expect(202);
+    lose("/zip/2").await;
+    assert_eq!(settle(&api, import).await.string("/status"), "done");
+    let left_out = "files is without file 1 of the ZIP file. It is damaged in the ZIP file, or that is gone";
+    assert_eq!(verdicts(&api, import, "").await, [format!("1 create: {left_out}")]);
+}
+
 /// A run that is killed after any call is repeated: no file twice, and none lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn files_of_an_import_that_is_killed_after_any_call_come_once() {

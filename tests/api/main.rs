@@ -95,6 +95,7 @@ mod imported_past;
 mod importing;
 mod importing_a_peer;
 mod importing_files;
+mod importing_lost;
 mod imports;
 mod job_boards;
 mod job_postings;

@@ -704,7 +704,9 @@ fn etag_of(response: &Response) -> Result<String, BucketError> {
 
 fn bucket_error(response: &Response) -> BucketError {
     match (response.status.as_u16(), error_code(response)) {
-        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed")) => BucketError::Changed,
+        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed" | NO_SUCH_UPLOAD | "InvalidPart")) => {
+            BucketError::Changed
+        }
         (429 | 500.., _) | (_, Some("InternalError" | "SlowDown")) => {
             BucketError::Unavailable("S3 is overloaded or failing")
         }
@@ -1035,7 +1037,7 @@ mod tests {
         for (status, answer, expected) in [
             (200, made.to_owned(), Ok(())),
             (200, format!("  \n{}", error("InternalError")), Err(busy)),
-            (400, error("InvalidPart"), Err(BucketError::Refused("InvalidPart".to_owned()))),
+            (400, error("InvalidPart"), Err(BucketError::Changed)),
         ] {
             let test_server = TestServer::playing(&xml(status, &answer)).await;
             let client = bucket(Some(&test_server.url), None);

@@ -12,7 +12,7 @@ use shared::model::{
 };
 use shared::services::Author;
 use shared::services::erasure::{self, EraseError, Tombstone};
-use shared::services::imports::{verdicts, write_lines};
+use shared::services::imports::{VerdictError, verdicts, write_lines};
 use shared::store::{CommitError, MaybeErased, Paging, Transaction};
 
 use super::worker::{CONCURRENCY, Worker};
@@ -55,25 +55,23 @@ impl Worker<'_> {
             kept.extend(done?);
         }
         drop(results);
-        let before = verdicts(bucket, import, *tenant, part.number, *now).await?;
-        let (mut counts, mut undone, mut stays) = (ImportCounts::default(), 0, 0);
-        let after: Vec<_> = before
-            .into_iter()
-            .map(|verdict| match kept.get(&verdict.row) {
-                None => verdict,
-                Some(left) => {
-                    undone += u64::from(left.is_empty());
-                    stays += u64::from(!left.is_empty());
-                    ImportVerdict { messages: left.clone(), ..verdict }
-                }
-            })
-            .collect();
+        let undone = kept.values().filter(|left| left.is_empty()).count() as u64;
+        let of_undo = |counts| ImportCounts { undone, kept: kept.len() as u64 - undone, ..counts };
+        let before = match verdicts(bucket, import, *tenant, part.number, *now).await {
+            // What the rows have made is known without them.
+            Err(VerdictError::Gone) => return Ok(Some(ImportPart { counts: of_undo(part.counts), ..part })),
+            before => before?,
+        };
+        let after = before.into_iter().map(|verdict| match kept.get(&verdict.row) {
+            None => verdict,
+            Some(left) => ImportVerdict { messages: left.clone(), ..verdict },
+        });
+        let (after, mut counts): (Vec<_>, _) = (after.collect(), ImportCounts::default());
         for verdict in &after {
             counts.add(verdict.result, !verdict.messages.is_empty());
         }
-        (counts.undone, counts.kept) = (undone, stays);
         write_lines(bucket, &import.verdict_file(*tenant, part.number), &after, *now).await?;
-        Ok(Some(ImportPart { counts, ..part }))
+        Ok(Some(ImportPart { counts: of_undo(counts), ..part }))
     }
 
     /// Undoes a row. Returns what stays, as sentences.

@@ -223,7 +223,7 @@ async fn a_large_object_is_uploaded_in_parts() {
         let etags = [part(1, &large).await, wrong[1].clone()];
         assert_eq!(client.list("", None, NOW).await.unwrap(), [""; 0], "parts are no objects");
         let old = client.finish_upload("exports/1", &upload, &wrong, NOW).await;
-        assert_eq!(old, Err(BucketError::Refused("InvalidPart".to_owned())));
+        assert_eq!(old, Err(BucketError::Changed));
         for _ in 0..2 {
             assert_eq!(
                 client.finish_upload("exports/1", &upload, &etags, NOW).await,
@@ -238,7 +238,7 @@ async fn a_large_object_is_uploaded_in_parts() {
             assert_eq!(client.abort_upload("exports/2", &other, NOW).await, Ok(()), "it can be repeated");
         }
         let gone = client.finish_upload("exports/2", &other, &etags, NOW).await;
-        assert_eq!(gone, Err(BucketError::Refused("NoSuchUpload".to_owned())));
+        assert_eq!(gone, Err(BucketError::Changed));
         assert_eq!(client.list("", None, NOW).await.unwrap(), ["exports/1"]);
     }
 }
