@@ -472,7 +472,7 @@ impl Worker<'_> {
     }
 
     fn transaction(&self) -> Transaction {
-        Transaction::of_import(self.tenant, self.import.settings.notify)
+        Transaction::of_import(self.tenant, self.import.id, self.import.settings.notify)
     }
 
     /// Who runs the import.

@@ -18,7 +18,7 @@ use shared::store::{CommitError, MaybeErased, Paging, Transaction};
 use super::worker::{CONCURRENCY, Worker};
 use crate::{MAX_ATTEMPTS, TaskError};
 
-/// The number of touchpoints that are read at a time.
+/// The number of versions of a record whose touchpoints are read at a time.
 const PAGE: u32 = 100;
 /// The number of applications that a transaction removes.
 // Each takes up to six of its 100 actions: the item, two list entries, the counters of the role and of the tenant, and the
@@ -186,20 +186,17 @@ impl Worker<'_> {
         candidate: Id,
         mut see: impl FnMut(&Touchpoint, bool) -> ControlFlow<()>,
     ) -> Result<(), TaskError> {
-        let (mut before, mut is_after_import) = (None, true);
-        let importer = self.actor().without_name();
+        let mut page = Paging { limit: PAGE, before: None };
         loop {
-            let page = Paging { limit: PAGE, before };
-            let listed = self.store.list_touchpoints(self.tenant, candidate, &page).await?;
-            for touchpoint in listed.items {
-                is_after_import &= touchpoint.kind != TouchpointKind::Imported { import_id: self.import.id };
-                let is_by_import = !is_after_import && touchpoint.actor.without_name() == importer;
-                if see(&touchpoint, is_by_import).is_break() {
+            let listed = self.store.list_versions(self.tenant, candidate, &page).await?;
+            for (touchpoints, import) in listed.items {
+                let is_by_import = import == Some(self.import.id);
+                if touchpoints.iter().any(|touchpoint| see(touchpoint, is_by_import).is_break()) {
                     return Ok(());
                 }
             }
-            before = listed.next;
-            if before.is_none() {
+            page.before = listed.next;
+            if page.before.is_none() {
                 return Ok(());
             }
         }
