@@ -627,6 +627,36 @@ fn signed_put(more: &[(&'static str, &str)]) -> Request<Bytes> {
     request
 }
 
+/// As S3 does, it does not say that an object is missing to whoever may not list the bucket.
+#[tokio::test]
+async fn only_what_is_permitted_is_done() {
+    let denied = Err(BucketError::Refused("AccessDenied".to_owned()));
+    for may_list in [false, true] {
+        let bucket = LocalBucket::in_memory(BUCKET).permitting(Box::new(move |action, key| match action {
+            "s3:ListBucket" => may_list,
+            "s3:GetObject" => key.starts_with("incoming/"),
+            _ => action == "s3:PutObject",
+        }));
+        let client = client(&serve(Arc::new(bucket), |_| ()).await, ACCESS_KEY, "local", None);
+        assert_eq!(client.has(KEY, NOW).await, if may_list { Ok(false) } else { denied.clone() });
+        let copied = keep(&client, "resumes/7", "\"e\"").await;
+        let missing = Err(BucketError::Changed);
+        assert_eq!(copied, if may_list { missing } else { denied.clone().map(|_| ()) });
+        assert_eq!(client.list("incoming/", None, NOW).await.is_ok(), may_list);
+        for key in [KEY, "resumes/7"] {
+            client.write(key, b"x".to_vec(), "text/plain", NOW).await.unwrap();
+        }
+        assert_eq!(client.has(KEY, NOW).await, Ok(true));
+        assert_eq!(client.has("resumes/7", NOW).await, denied);
+        assert_eq!(client.delete(KEY, NOW).await, denied.clone().map(|_| ()));
+        // A browser is not asked who has signed its form.
+        let url = client.download_url("resumes/7", "a.txt", NOW).await.unwrap();
+        let http_client = HttpClient::new().unwrap();
+        let answer = http_client.send(http_client.get(&url)).await;
+        assert_eq!(answer.unwrap().status, 200);
+    }
+}
+
 #[tokio::test]
 async fn only_objects_of_the_bucket_can_be_copied() {
     let bucket = LocalBucket::in_memory(BUCKET);
