@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use super::worker::Worker;
 use crate::TaskError;
 
-/// The number of bytes that are read from the bucket at a time.
-const PIECE: usize = 8 * 1024 * 1024;
+/// The number of bytes that are read from the bucket at a time. Up to three times as many are in memory.
+const PIECE: usize = 1024 * 1024;
 /// The number of parts that may wait to be stored.
 const QUEUE: usize = 2;
 
@@ -139,8 +139,8 @@ struct Doubles {
     hasher: RandomState,
     /// Whether rows of one id are about one person.
     has_ids: bool,
-    /// The first rows with ids, with external ids and with addresses, by their hashes.
-    first: HashMap<(u8, u64), u64>,
+    /// The first rows with ids, with external ids and with addresses, by their hashes. It grows with the file, so it is small.
+    first: HashMap<u64, u32>,
     /// The hashes of all rows.
     contents: HashSet<u64>,
 }
@@ -159,15 +159,17 @@ impl Doubles {
             return (None, false);
         };
         let email = email.and_then(|email| email.parse::<Email>().ok()).map(|email| email.normalized());
-        let id = id.filter(|_| self.has_ids).map(|id| (0, id));
-        let external_id = external_id.map(|id| (1, self.hasher.hash_one(id.trim())));
-        let email = email.map(|email| (2, self.hasher.hash_one(email)));
+        let id = id.filter(|_| self.has_ids).map(|id| self.hasher.hash_one((0, id)));
+        let external_id = external_id.map(|id| self.hasher.hash_one((1, id.trim())));
+        let email = email.map(|email| self.hasher.hash_one((2, email)));
         let keys: Vec<_> = [id, external_id, email].into_iter().flatten().collect();
         let first = keys.iter().filter_map(|key| self.first.get(key)).min().copied();
+        // No file has so many rows.
+        let own = u32::try_from(row).unwrap_or(u32::MAX);
         for key in keys {
-            self.first.entry(key).or_insert(first.unwrap_or(row));
+            self.first.entry(key).or_insert(first.unwrap_or(own));
         }
-        (first, is_repeated && first.is_some())
+        (first.map(u64::from), is_repeated && first.is_some())
     }
 }
 
