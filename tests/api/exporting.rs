@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use shared::clock::later;
 use shared::id::Id;
-use shared::model::{Actor, Mode, Note, NoteText, Scope, Scopes};
+use shared::model::{Actor, ExportFile, Mode, Note, NoteText, Scope, Scopes};
 use shared::store::Transaction;
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
 
@@ -764,6 +764,44 @@ async fn a_large_export_is_uploaded_in_parts() {
     api.clock.set("2026-11-20T09:40:00Z");
     api.run_tasks().await;
     assert!(!keys(&api).await.iter().any(|key| key.starts_with("exports/")));
+}
+
+/// An export whose files are gone in the middle has failed, and does not keep a task that can't go on.
+#[tokio::test]
+async fn an_export_whose_files_are_gone_has_failed() {
+    let api = TestApi::new().await;
+    let (first, long) = (add(&api, 0).await, "n".repeat(5_000));
+    write_notes(&api, first, 1_200, &long).await;
+    for number in 1..=50 {
+        add(&api, number).await;
+    }
+    let (tenant, bucket) = (tenant(ACME, Mode::Live), bucket(&api));
+    for is_upload in [false, true] {
+        let id = begin(&api, Mode::Live, json!({ "format": "ndjson" })).await;
+        let export = loop {
+            api.run_tasks().await;
+            assert_eq!(show(&api, Mode::Live, id).await.string("/status"), "running", "it has several turns");
+            let export = api.store().find_export(tenant, Id::new(id).unwrap()).await.unwrap().unwrap();
+            let is_there = |file: &ExportFile| if is_upload { file.upload.is_some() } else { file.rest > 0 };
+            if export.files.iter().any(is_there) {
+                break export;
+            }
+        };
+        let now = api.environment.clock.now();
+        for file in export.files.iter().filter(|_| is_upload) {
+            if let Some(upload) = &file.upload {
+                bucket.abort_upload(&export.file(tenant, file.kind), upload, now).await.unwrap();
+            }
+        }
+        for rest in export.rests(tenant).iter().filter(|_| !is_upload) {
+            bucket.delete(rest, now).await.unwrap();
+        }
+        let failed = settle(&api, Mode::Live, id).await;
+        assert_eq!(failed.string("/status"), "failed");
+        assert_eq!(failed.string("/reason"), "Its files were lost. Begin another export.");
+        api.run_tasks().await;
+        assert!(!keys(&api).await.iter().any(|key| key.starts_with("exports/")));
+    }
 }
 
 /// The size of a value in the table, as DynamoDB counts it.

@@ -9,6 +9,8 @@ use shared::model::Mode;
 use tests::interceptor::RecordedCall;
 use tests::{ACME, TestApi, generated, project, tenant};
 
+use crate::importing::{begin_with, settle, step};
+
 /// The write units that one partition key takes in a second.
 const CEILING: u64 = 1_000;
 /// An ordinary job text, in characters.
@@ -218,4 +220,66 @@ async fn the_ceilings_of_an_organization_are_current() {
     let (before, rest) = text.split_once(heading).expect("the table of ceilings");
     let (_, after) = rest.split_once("\n\n").unwrap();
     generated::assert_current(path, &format!("{before}{heading}{table}\n{after}"));
+}
+
+/// The key that binds an import first, and how many rows a second fit.
+#[tokio::test]
+async fn the_ceilings_of_an_import_are_current() {
+    // DynamoDB Local counts the units of transactions differently.
+    if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_some() {
+        return;
+    }
+    let api = TestApi::new().await;
+    let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "Analyst" } })).await.expect(201);
+    let role = posted.number("/role/id");
+    api.run_feed().await;
+    let row = |(number, name): (usize, &str)| {
+        json!({
+            "name": format!("{name} Doe"), "email": format!("{name}.doe@example.com"),
+            "phone": format!("+1415555267{number}"), "source": "LinkedIn", "tags": ["rust", "remote"],
+            "applications": [{ "role": { "id": role }, "stage": "interview" }],
+        })
+    };
+    let rows: Vec<_> = FIRST_NAMES.into_iter().enumerate().map(row).collect();
+    let import = begin_with(&api, &rows).await;
+    settle(&api, import).await;
+    step(&api, import, "run").await.expect(202);
+    let (mut writes, count) = (Writes::new(), rows.len() as u64);
+    api.run_feed().await;
+    for runs_feed in [false, true] {
+        let before = api.stored_items().await;
+        api.dynamodb.take_calls();
+        if runs_feed {
+            api.run_feed().await;
+        } else {
+            api.run_tasks().await;
+        }
+        let calls = api.dynamodb.take_calls();
+        add(&mut writes, &calls, &before, &api.stored_items().await);
+    }
+    assert_eq!(crate::importing::show(&api, import).await.number("/counts/create"), count);
+    let mut of_names = BTreeMap::<String, u64>::new();
+    for (key, units) in &writes {
+        let busiest = of_names.entry(name_of(key, role)).or_default();
+        *busiest = (*busiest).max(*units);
+    }
+    let mut busiest: Vec<_> = of_names.into_iter().filter(|(_, units)| *units > count).collect();
+    busiest.sort_by_key(|(name, units)| (std::cmp::Reverse(*units), name.clone()));
+    let all = writes.values().sum::<u64>().div_ceil(count);
+    for (name, units) in &busiest {
+        println!("{name}: {units} units for {count} rows, {} rows a second", CEILING * count / units);
+    }
+    let [(first, most), (_, next), ..] = busiest.as_slice() else { panic!("{busiest:?}") };
+    let sentence = format!(
+        "A row of a new person with an application takes {all} write units, {} of them of the key `{first}`, which binds first: at \
+         {} rows a second for one organization. The next keys take {} each, so {} rows a second fit.",
+        most.div_ceil(count),
+        CEILING * count / most,
+        next.div_ceil(count),
+        CEILING * count / next,
+    );
+    println!("{sentence}");
+    let text = std::fs::read_to_string(project("infra/README.md")).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&sentence), "infra/README.md must say: {sentence}");
 }

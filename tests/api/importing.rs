@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use rolecall_local::demo;
 use serde_json::{Value, json};
 use shared::clock::later;
+use shared::id::Id;
 use shared::model::Mode;
 use tests::interceptor::RecordedCall;
 use tests::{ACME, GLOBEX, Response, TestApi};
@@ -331,7 +332,7 @@ async fn an_empty_file_and_a_foreign_one_end() {
 }
 
 /// A person with more than one transaction has room for, and one more row about the same person.
-fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
+pub(crate) fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
     let email = format!("large{number}@import.example");
     let applications: Vec<_> = (0..roles)
         .map(|role| {
@@ -347,7 +348,7 @@ fn large(number: usize, roles: usize, notes: usize) -> [Value; 2] {
     [person, json!({ "name": "Large", "email": email, "phone": "+14155550103" })]
 }
 
-async fn counts_of(api: &TestApi, email: &str) -> [usize; 3] {
+pub(crate) async fn counts_of(api: &TestApi, email: &str) -> [usize; 3] {
     let person = by_email(api, email).await;
     let id = person.number("/id");
     let notes = api.get(&format!("{CANDIDATES}/{id}/notes?limit=100")).await.expect(200);
@@ -553,6 +554,60 @@ async fn an_undo_keeps_whom_somebody_has_touched() {
         ]
     );
     step(&api, import, "undo").await.expect(202);
+}
+
+/// What the member who runs an import changes between two rows of a person is not the import's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_undo_keeps_what_its_own_member_has_touched_between_two_rows() {
+    let api = TestApi::new().await;
+    let (store, tenant) = (api.store(), tests::tenant(ACME, Mode::Live));
+    let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+    api.request(Method::POST, &format!("/api/v1/roles/{role}/publish")).send().await.expect(200);
+    for is_known in [false, true] {
+        let (mut calls, mut between) = (0, 0);
+        loop {
+            let email = format!("{is_known}{calls}@import.example");
+            if is_known {
+                api.post(CANDIDATES, json!({ "name": "Ann", "email": email })).await.expect(201);
+            }
+            let first =
+                json!({ "name": "Ann", "email": email, "applications": [{ "role": { "id": role } }] });
+            let second = json!({ "name": "Ann", "email": email, "phone": "+14155550106" });
+            let import = begin_with(&api, &[first, second]).await;
+            settle(&api, import).await;
+            step(&api, import, "run").await.expect(202);
+            let is_whole = api.run_tasks_with(calls).await;
+            api.let_leases_end();
+            let import_id = Id::new(import).unwrap();
+            let one = store.find_imported_row(tenant, import_id, 1).await.unwrap();
+            let other = store.find_imported_row(tenant, import_id, 2).await.unwrap();
+            let is_between = one.is_some_and(|made| made.is_done) && other.is_none();
+            if is_between {
+                let id = by_email(&api, &email).await.number("/id");
+                let on = api.request(Method::POST, &format!("{CANDIDATES}/{id}/advance"));
+                on.json(&json!({ "stage": "interview" })).send().await.expect(200);
+                between += 1;
+            }
+            settle(&api, import).await;
+            step(&api, import, "undo").await.expect(202);
+            let undone = settle(&api, import).await;
+            let expected = match (is_between, is_known) {
+                (true, _) => (0, 2),
+                (false, true) => (1, 1),
+                (false, false) => (2, 0),
+            };
+            let counted = (undone.number("/counts/undone"), undone.number("/counts/kept"));
+            assert_eq!(counted, expected, "{is_known} {calls}");
+            if is_between {
+                assert_eq!(by_email(&api, &email).await.string("/applications/0/stage"), "interview");
+            }
+            if is_whole {
+                break;
+            }
+            calls += 1;
+        }
+        assert!(between > 0, "{calls}");
+    }
 }
 
 /// The statuses of the candidate's applications by the titles of their roles.

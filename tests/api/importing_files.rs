@@ -477,6 +477,101 @@ async fn an_undo_deletes_the_files_that_nobody_has_opened() {
     api.get(&format!("{CANDIDATES}/{free}")).await.expect(410);
 }
 
+/// A ZIP can be uploaded once more while its ticket is good. Nobody gets what is at the place of a file in another ZIP.
+#[tokio::test]
+async fn a_zip_that_is_replaced_after_it_was_matched_is_not_used() {
+    let api = TestApi::new().await;
+    let names = ["ann", "ben"];
+    let rows = names.map(|name| person(name, &json!([{ "name": format!("{name}.txt") }])));
+    let import = begin_with(&api, &rows).await;
+    settle(&api, import).await;
+    let ticket = api.request(Method::POST, &format!("{IMPORTS}/{import}/files")).send().await.expect(201);
+    let of = |text: &[u8]| zip(&[entry("ann.txt", text), entry("ben.txt", text)]);
+    crate::importing::upload(&ticket, &of(b"first")).await;
+    step(&api, import, "complete").await.expect(202);
+    assert_eq!(settle(&api, import).await.string("/files/status"), "matched");
+
+    // The same content is the same file.
+    crate::importing::upload(&ticket, &of(b"first")).await;
+    let second = of(b"other");
+    crate::importing::upload(&ticket, &second).await;
+    let refused = step(&api, import, "run").await.expect(422);
+    assert_eq!(refused.string("/code"), "invalid_transition");
+    let sentence = "The ZIP file was replaced after its files were given to rows. Ask for another upload with files, and send it there";
+    assert_eq!(refused.string("/messages/0"), sentence);
+    send_zip(&api, import, &second).await;
+    step(&api, import, "complete").await.expect(202);
+    settle(&api, import).await;
+
+    // It is replaced after the run was asked for.
+    step(&api, import, "run").await.expect(202);
+    let stored = stored_at(&api, "imports/").await;
+    let key = stored.iter().find(|key| key.ends_with("/zip/2")).unwrap();
+    let bucket = api.environment.providers.resumes().unwrap();
+    bucket.write(key, of(b"third"), "application/zip", api.environment.clock.now()).await.unwrap();
+    let done = settle(&api, import).await;
+    assert_eq!((done.string("/status"), &done.body["counts"]["create"]), ("done", &json!(2)));
+    let reason = "The ZIP file was replaced after its files were given to rows. Import the rows again with it: only the files are added \
+                  then";
+    assert_eq!(done.string("/files/status"), "matched");
+    assert_eq!(done.string("/files/reason"), format!("{reason}."));
+    assert_eq!(
+        verdicts(&api, import, "").await,
+        [1, 2].map(|row| format!("{row} create: files is without file {row} of the ZIP file. {reason}"))
+    );
+    for name in names {
+        assert_eq!(names_of(&api, &format!("{name}@files.example")).await, [""; 0]);
+    }
+
+    // As it says, another import adds the files.
+    let again = begin_with(&api, &rows).await;
+    check_with(&api, again, &of(b"third")).await;
+    assert_eq!(run(&api, again).await.body["counts"]["update"], 2);
+    for name in names {
+        assert_eq!(names_of(&api, &format!("{name}@files.example")).await, [format!("{name}.txt")]);
+    }
+}
+
+/// Without the list, nobody knows whose the files are; without the ZIP, it is only the files that are missing.
+#[tokio::test]
+async fn a_list_of_files_that_is_gone_ends_the_import_and_a_zip_does_not() {
+    let api = TestApi::new().await;
+    let lose = async |end: &str| {
+        let stored = stored_at(&api, "imports/").await;
+        let key = stored.iter().find(|key| key.ends_with(end)).unwrap();
+        let bucket = api.environment.providers.resumes().unwrap();
+        bucket.delete(key, api.environment.clock.now()).await.unwrap();
+    };
+    let rows = [person("ann", &json!([]))];
+    let content = zip(&[entry("ann@files.example.txt", b"About Ann")]);
+    let import = begin_with(&api, &rows).await;
+    check_with(&api, import, &content).await;
+    step(&api, import, "run").await.expect(202);
+    lose("/zip/1-files").await;
+    let failed = settle(&api, import).await;
+    assert_eq!((failed.string("/status"), failed.number("/counts/create")), ("failed", 1));
+    let found = api.get(&format!("{CANDIDATES}?email=ann@files.example")).await.expect(200);
+    assert_eq!(found.body["data"], json!([]));
+    api.run_tasks().await;
+
+    // It is gone while it waits for its files to be matched, and then during the run.
+    let import = begin_with(&api, &rows).await;
+    settle(&api, import).await;
+    send_zip(&api, import, &content).await;
+    step(&api, import, "complete").await.expect(202);
+    lose("/zip/1").await;
+    let checked = settle(&api, import).await;
+    assert_eq!(checked.string("/files/reason"), "The file is gone. Send it again.");
+    send_zip(&api, import, &content).await;
+    step(&api, import, "complete").await.expect(202);
+    settle(&api, import).await;
+    step(&api, import, "run").await.expect(202);
+    lose("/zip/2").await;
+    assert_eq!(settle(&api, import).await.string("/status"), "done");
+    let left_out = "files is without file 1 of the ZIP file. It is damaged in the ZIP file, or that is gone";
+    assert_eq!(verdicts(&api, import, "").await, [format!("1 create: {left_out}")]);
+}
+
 /// A run that is killed after any call is repeated: no file twice, and none lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn files_of_an_import_that_is_killed_after_any_call_come_once() {

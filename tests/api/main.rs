@@ -96,6 +96,7 @@ mod importing;
 mod importing_a_peer;
 mod importing_doubts;
 mod importing_files;
+mod importing_lost;
 mod imports;
 mod job_boards;
 mod job_postings;

@@ -47,7 +47,7 @@ fn store(api: &TestApi) -> Store {
 
 /// A transaction of an import that notifies webhook endpoints.
 fn import() -> Transaction {
-    Transaction::of_import(tenant(ACME, Mode::Live), true)
+    Transaction::of_import(tenant(ACME, Mode::Live), id(7), true)
 }
 
 async fn role(api: &TestApi, role: u64) -> Role {
@@ -445,7 +445,7 @@ async fn webhook_endpoints_get_the_events_of_an_import_only_if_it_notifies_them(
             moves: Vec::new(),
         };
         let (record, _) = record.import_applications(vec![imported], api.environment.clock.now()).unwrap();
-        let mut transaction = Transaction::of_import(tenant(ACME, Mode::Live), notifies);
+        let mut transaction = Transaction::of_import(tenant(ACME, Mode::Live), id(7), notifies);
         transaction.insert_candidate_with_past(&[(record, Vec::new())]).unwrap();
         transaction.require_role_state(&role);
         store(&api).commit(transaction).await.unwrap();

@@ -82,6 +82,7 @@ use compression::uncompressed;
 use contract::ContractMonitor;
 use engine::{Original, Records, Table};
 use interceptor::{DynamoDbInterceptor, Fault};
+use permissions::Running;
 
 pub use project::{BASE_URL, project, sources};
 pub use rolecall_local::event_fixtures;
@@ -121,8 +122,9 @@ pub struct TestApi {
     pub clock: TestClock,
     /// The interceptor of calls to DynamoDB.
     pub dynamodb: DynamoDbInterceptor,
-    /// The bucket.
+    /// The bucket, which permits the functions what their policies do.
     pub files: Arc<LocalBucket>,
+    running: Running,
     /// The monitor that compares requests and responses with the OpenAPI document.
     pub contract_monitor: ContractMonitor,
     _table: Table,
@@ -267,8 +269,12 @@ impl TestApi {
             environment.known_sites.remember(&organization.slug, Some(organization.tenant()));
         }
         let contract_monitor = ContractMonitor::default();
-        let gateway = gateway(&environment, &contract_monitor);
-        let files = Arc::new(LocalBucket::in_memory(BUCKET));
+        let running = Running::default();
+        let gateway = gateway(&environment, &contract_monitor, &running);
+        let permits = running.clone();
+        let files = LocalBucket::in_memory(BUCKET);
+        let files =
+            Arc::new(files.permitting(Box::new(move |action: &str, key: &str| permits.may(action, key))));
         let host = Host::Bucket(files.clone(), clock.as_clock());
         tokio::spawn(server::serve(bucket, host, until(stopped.clone())));
         let loopback = "127.0.0.1".parse().expect("a host");
@@ -280,6 +286,7 @@ impl TestApi {
             clock,
             dynamodb,
             files,
+            running,
             contract_monitor,
             _table: table,
             _shutdown: shutdown,
@@ -288,7 +295,7 @@ impl TestApi {
 
     /// Restarts the functions with the current environment.
     pub fn restart(&mut self) {
-        self.gateway = gateway(&self.environment, &self.contract_monitor);
+        self.gateway = gateway(&self.environment, &self.contract_monitor, &self.running);
     }
 
     /// Replaces the tools, prompts and resources of the MCP endpoint with fixtures.
@@ -300,7 +307,7 @@ impl TestApi {
             async move { app.handle(request).await }.boxed()
         });
         functions.insert("McpFunction".to_owned(), fixtures);
-        self.gateway = gateway_to(functions, &self.environment, &self.contract_monitor);
+        self.gateway = gateway_to(functions, &self.environment, &self.contract_monitor, &self.running);
     }
 
     /// Builds a request to `path` with Acme's live key.
@@ -336,10 +343,15 @@ impl TestApi {
         self.request(Method::DELETE, path).send().await
     }
 
+    /// Runs a job of a function, whose requests to the table and to the bucket are checked.
+    async fn run_as<T>(&self, function: &str, job: impl Future<Output = T>) -> T {
+        permissions::run_as(function, self.running.during(function, job)).await
+    }
+
     /// Runs the background tasks of the demo organizations that are due.
     pub async fn run_tasks(&self) -> tasks::Summary {
         let run = tasks::run_for(self.environment.clone(), demo::task_partitions());
-        Box::pin(permissions::run_as("TasksFunction", run)).await.expect("tasks")
+        Box::pin(self.run_as("TasksFunction", run)).await.expect("tasks")
     }
 
     /// Runs the tasks, but the table answers only so many calls besides those that list tasks. Returns whether they were enough.
@@ -364,19 +376,19 @@ impl TestApi {
     /// Runs the background tasks of all organizations that are due, as the schedule does.
     pub async fn run_all_tasks(&self) -> tasks::Summary {
         let run = tasks::run(self.environment.clone());
-        Box::pin(permissions::run_as("TasksFunction", run)).await.expect("tasks")
+        Box::pin(self.run_as("TasksFunction", run)).await.expect("tasks")
     }
 
     /// Sends events to the webhook endpoints, as the schedule does.
     pub async fn deliver(&self) -> deliver::Summary {
         let run = deliver::run(self.environment.clone());
-        Box::pin(permissions::run_as("DeliverFunction", run)).await.expect("deliveries")
+        Box::pin(self.run_as("DeliverFunction", run)).await.expect("deliveries")
     }
 
     /// Moves the changes of the demo organizations to their feeds.
     pub async fn run_feed(&self) -> feed::Summary {
         let run = feed::run_for(self.environment.clone(), demo::tenants());
-        Box::pin(permissions::run_as("FeedFunction", run)).await.expect("the feed")
+        Box::pin(self.run_as("FeedFunction", run)).await.expect("the feed")
     }
 
     /// Writes what is still missing in the search index, as the function for the feed does moments after each change. These
@@ -390,7 +402,7 @@ impl TestApi {
     /// Moves the changes of all organizations to their feeds, as the schedule does.
     pub async fn run_whole_feed(&self) -> feed::Summary {
         let run = feed::run(self.environment.clone());
-        Box::pin(permissions::run_as("FeedFunction", run)).await.expect("the feed")
+        Box::pin(self.run_as("FeedFunction", run)).await.expect("the feed")
     }
 
     /// The tasks of the demo organizations that are due at this time.
@@ -661,21 +673,23 @@ pub fn tenant(demo: usize, mode: Mode) -> Tenant {
 }
 
 /// Returns the gateway with every function behind it. The monitor checks every request and response.
-fn gateway(environment: &Environment, monitor: &ContractMonitor) -> Arc<Gateway> {
-    gateway_to(functions::answering(environment), environment, monitor)
+fn gateway(environment: &Environment, monitor: &ContractMonitor, running: &Running) -> Arc<Gateway> {
+    gateway_to(functions::answering(environment), environment, monitor, running)
 }
 
 fn gateway_to(
     functions: BTreeMap<String, Function>,
     environment: &Environment,
     monitor: &ContractMonitor,
+    running: &Running,
 ) -> Arc<Gateway> {
     let gateway = Gateway::new(
         &TEMPLATE.routes,
         &functions
             .into_iter()
             .map(|(name, function)| {
-                let function = permissions::wrap(&name, monitor.wrap(once(&name, function)));
+                let function = running.wrap(&name, monitor.wrap(once(&name, function)));
+                let function = permissions::wrap(&name, function);
                 (name, function)
             })
             .collect(),

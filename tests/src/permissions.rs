@@ -21,6 +21,9 @@ tokio::task_local! {
     static FUNCTION: String;
 }
 
+/// What each function may do in the bucket, by the functions' logical ids: actions with the keys, or an empty key for the whole bucket.
+static IN_BUCKET: LazyLock<BTreeMap<String, Vec<(String, String)>>> = LazyLock::new(in_bucket);
+
 /// The policies of all functions, by the functions' logical ids.
 pub static POLICIES: LazyLock<BTreeMap<String, Policy>> = LazyLock::new(policies);
 
@@ -162,6 +165,48 @@ pub fn is_like(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
+/// The functions of a test API that are running. The bucket does not see which of them sends a request, so one of them must be
+/// permitted what it asks for.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Vec<String>>>);
+
+impl Running {
+    /// Runs a job of a function.
+    pub(crate) async fn during<T>(&self, function: &str, job: impl Future<Output = T>) -> T {
+        struct End<'r>(&'r Running, &'r str);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let mut running = self.0.0.lock().expect("no poison");
+                let place = running.iter().position(|one| one == self.1);
+                running.remove(place.expect("it has begun"));
+            }
+        }
+        self.0.lock().expect("no poison").push(function.to_owned());
+        let _end = End(self, function);
+        job.await
+    }
+
+    /// Wraps a function, so that its requests to the bucket are checked.
+    pub(crate) fn wrap(&self, name: &str, function: Function) -> Function {
+        let (running, name) = (self.clone(), name.to_owned());
+        Arc::new(move |request| {
+            let (running, name, answer) = (running.clone(), name.clone(), function(request));
+            async move { running.during(&name, answer).await }.boxed()
+        })
+    }
+
+    /// Whether a request to the bucket is permitted. A test may do everything while no function is running.
+    pub(crate) fn may(&self, action: &str, key: &str) -> bool {
+        let running = self.0.lock().expect("no poison");
+        let permits = |function: &String| {
+            let permissions = IN_BUCKET.get(function).into_iter().flatten();
+            let mut of_action = permissions.filter(|(permitted, _)| permitted == action);
+            of_action.any(|(_, keys)| is_like(keys.as_bytes(), key.as_bytes()))
+        };
+        running.is_empty() || running.iter().any(permits)
+    }
+}
+
 /// Wraps a function, so that its calls to DynamoDB are checked.
 pub(crate) fn wrap(name: &str, function: Function) -> Function {
     let name = name.to_owned();
@@ -256,23 +301,42 @@ pub fn pattern(key: &str) -> String {
 }
 
 fn policies() -> BTreeMap<String, Policy> {
+    statements()
+        .into_iter()
+        .map(|(id, all)| (id, Policy(all.iter().filter_map(statement).collect())))
+        .collect()
+}
+
+/// Returns what the functions may do in the bucket. The condition that a file is scanned is about browsers.
+fn in_bucket() -> BTreeMap<String, Vec<(String, String)>> {
+    let of = |statement: &Yaml| {
+        let resources = texts(&statement["Resource"]).into_iter().filter_map(|resource| {
+            let keys = resource.strip_prefix("${Resumes.Arn}/").map(str::to_owned);
+            keys.or_else(|| (resource == "Resumes.Arn").then(String::new))
+        });
+        let (resources, actions) = (resources.collect::<Vec<_>>(), texts(&statement["Action"]));
+        actions.into_iter().flat_map(move |action| {
+            let permission = move |keys: &String| (action.clone(), keys.clone());
+            resources.iter().map(permission).collect::<Vec<_>>()
+        })
+    };
+    statements().into_iter().map(|(id, all)| (id, all.iter().flat_map(of).collect())).collect()
+}
+
+/// Returns the statements of the functions' policies in `template.yaml`, by the functions' logical ids.
+fn statements() -> BTreeMap<String, Vec<Yaml>> {
     let text = std::fs::read_to_string(project("template.yaml")).expect("template.yaml");
     let template: Yaml = serde_yaml_ng::from_str(&text).expect("YAML");
     let resources = template["Resources"].as_mapping().expect("resources").iter();
     let functions =
         resources.filter(|(_, resource)| resource["Type"].as_str() == Some("AWS::Serverless::Function"));
-    let policy = |function: &Yaml| {
+    let statements = |function: &Yaml| {
         let policies = function["Properties"].get("Policies").and_then(Yaml::as_sequence);
         let statements = policies.into_iter().flatten().filter_map(|policy| policy.get("Statement"));
-        Policy(
-            statements
-                .flat_map(|list| list.as_sequence().into_iter().flatten())
-                .filter_map(statement)
-                .collect(),
-        )
+        statements.flat_map(|list| list.as_sequence().into_iter().flatten()).cloned().collect()
     };
     let name = |name: &Yaml| name.as_str().expect("a logical id").to_owned();
-    functions.map(|(id, function)| (name(id), policy(function))).collect()
+    functions.map(|(id, function)| (name(id), statements(function))).collect()
 }
 
 /// Returns a statement about the table.

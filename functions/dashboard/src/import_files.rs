@@ -56,7 +56,9 @@ pub(crate) fn progress(zip: &ImportZip) -> String {
         ImportFilesStatus::Waiting => "The ZIP file is awaited.".to_owned(),
         ImportFilesStatus::Matching => "The files are being given to rows.".to_owned(),
         ImportFilesStatus::Matched => {
-            format!("{} of {} files belong to a row.", grouped(zip.with_row()), grouped(zip.count))
+            let (with_row, count) = (grouped(zip.with_row()), grouped(zip.count));
+            let reason = zip.reason.as_ref().map(|reason| format!(" {reason}")).unwrap_or_default();
+            format!("{with_row} of {count} files belong to a row.{reason}")
         }
         ImportFilesStatus::Refused => {
             let reason = zip.reason.as_deref().unwrap_or("It could not be read.");

@@ -74,6 +74,9 @@ enum TaskError {
     /// An act on several candidates, an import or an export could not go on.
     #[error("not carried out: {0}")]
     NotCarriedOut(String),
+    /// What an import has stored in the bucket is gone.
+    #[error("a stored file is gone")]
+    FileGone,
     /// The bucket failed.
     #[error("the bucket failed: {0}")]
     Bucket(#[from] BucketError),

@@ -128,9 +128,9 @@ pub async fn create_import(
             ..checked
         }
     } else {
-        let matched = checked.clone().with_zip(now).zip_matched(0, 0, now);
+        let matched = checked.clone().with_zip(now).zip_matched(0, 0, "", now);
         let file = AssignedFile { number: 1, row: 1, kind: CandidateFileKind::Resume };
-        let zip = matched.zip.map(|zip| ImportZip { assigned: vec![file], ..zip });
+        let zip = matched.zip.map(|zip| ImportZip { assigned: vec![file], etag: None, ..zip });
         Import { zip, ..checked }
     };
     let mut transaction = Transaction::new(tenant);

@@ -284,7 +284,7 @@ pub async fn complete_import(request: ApiRequest<()>) -> Result<Reply<Accepted<I
 /// # Errors
 ///
 /// - `invalid_transition`: the import is not checked.
-/// - `invalid_transition`: its ZIP file is uploaded, and its rows have yet to get the files.
+/// - `invalid_transition`: its ZIP file is uploaded, and its rows have yet to get the files; or it was replaced since they got them.
 /// - `plan_limit`: it has more rows than the plan has room for today.
 pub async fn run_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import>>, Error> {
     let (store, now) = (request.context.store(), request.context.now());
@@ -299,6 +299,11 @@ pub async fn run_import(request: ApiRequest<()>) -> Result<Reply<Accepted<Import
     if has_new_zip(&request, &before).await? {
         let sentence = "The ZIP file is uploaded, but its files have no rows yet. They get them within a minute, or at once with \
                         complete";
+        return Err(Error::InvalidTransition(sentence.to_owned()));
+    }
+    if has_replaced_zip(&request, &before).await? {
+        let sentence = "The ZIP file was replaced after its files were given to rows. Ask for another upload with files, and send \
+                        it there";
         return Err(Error::InvalidTransition(sentence.to_owned()));
     }
     let rows = before.counts.create + before.counts.update;
@@ -322,6 +327,16 @@ async fn has_new_zip<I>(request: &ApiRequest<I>, import: &model::Import) -> Resu
     let Some(bucket) = request.context.providers().await.resumes() else { return Ok(false) };
     let key = import.zip_file(request.tenant(), zip.number);
     bucket.has(&key, request.context.now()).await.map_err(|error| unavailable(&error))
+}
+
+/// Whether the ZIP is another one than that whose files the rows have, or is gone.
+async fn has_replaced_zip<I>(request: &ApiRequest<I>, import: &model::Import) -> Result<bool, Error> {
+    let Some(zip) = import.matched_zip().filter(|zip| zip.with_row() > 0) else { return Ok(false) };
+    let Some(bucket) = request.context.providers().await.resumes() else { return Ok(false) };
+    let Some(etag) = &zip.etag else { return Ok(false) };
+    let found = bucket.find(&import.zip_file(request.tenant(), zip.number), request.context.now()).await;
+    let found = found.map_err(|error| unavailable(&error))?;
+    Ok(found.is_none_or(|found| found.etag != *etag))
 }
 
 /// Cancels an import that is not finished. While it runs, it stops between two rows; those that were carried out stay, and can

@@ -47,7 +47,7 @@ string_enum! {
         Undoing = "undoing",
         /// It was undone.
         Undone = "undone",
-        /// Nothing of the file can be trusted, or it was not run in time. `reason` says why.
+        /// Nothing of the file can be trusted, it was not run in time, or what was stored of it is gone. `reason` says why.
         Failed = "failed",
         /// Somebody cancelled it.
         Cancelled = "cancelled",
@@ -520,7 +520,9 @@ impl Import {
 
     /// Whether there may be something to undo.
     pub const fn can_be_undone(&self) -> bool {
-        self.run_at.is_some() && matches!(self.status, ImportStatus::Done | ImportStatus::Cancelled)
+        let is_over =
+            matches!(self.status, ImportStatus::Done | ImportStatus::Failed | ImportStatus::Cancelled);
+        self.run_at.is_some() && is_over
     }
 
     /// The import that is to be undone; `None` if it made nothing, or is undone.

@@ -79,11 +79,11 @@ impl Import {
         Self { zip, status, task_due: Some(now), ..self.next() }
     }
 
-    /// The import whose rows have the files of the ZIP. All of them are checked again.
+    /// The import whose rows have the files of the ZIP with this entity tag. All of them are checked again.
     #[must_use]
-    pub fn zip_matched(&self, count: u64, matched: u64, now: Timestamp) -> Self {
-        let status = ImportFilesStatus::Matched;
-        let zip = self.zip.clone().map(|zip| ImportZip { status, count, matched, ..zip });
+    pub fn zip_matched(&self, count: u64, matched: u64, etag: &str, now: Timestamp) -> Self {
+        let (status, etag) = (ImportFilesStatus::Matched, Some(etag.to_owned()));
+        let zip = self.zip.clone().map(|zip| ImportZip { status, count, matched, etag, ..zip });
         Self { zip, ..self.next() }.check_again(now)
     }
 
@@ -97,6 +97,13 @@ impl Import {
             ImportStatus::Checked => Self { task_due: Some(self.run_until()), ..after },
             _ => Self { task_due: Some(now), ..after },
         }
+    }
+
+    /// The import whose rows do not get the rest of the files of the ZIP, with a sentence that says why.
+    #[must_use]
+    pub fn leave_files_out(self, reason: &str) -> Self {
+        let zip = self.zip.map(|zip| ImportZip { reason: Some(reason.to_owned()), ..zip });
+        Self { zip, ..self }
     }
 
     /// The import in which a member has given a file to a row; `None` if that would be too many.

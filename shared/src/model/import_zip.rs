@@ -31,7 +31,7 @@ pub struct ImportZip {
     pub status: ImportFilesStatus,
     /// Until when it can be uploaded.
     pub until: Timestamp,
-    /// Why it was refused.
+    /// Why it was refused, or why the rows did not get the rest of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The number of files.
@@ -43,6 +43,9 @@ pub struct ImportZip {
     /// The files that members assigned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assigned: Vec<AssignedFile>,
+    /// The entity tag that it had when its files were given to rows: it may be uploaded once more until its ticket ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
 }
 
 /// A file that a member assigned to a row.
@@ -66,7 +69,7 @@ impl ImportZip {
 
     pub(super) fn new(number: u32, status: ImportFilesStatus, now: Timestamp) -> Self {
         let until = later(now, Self::TICKET);
-        Self { number, status, until, reason: None, count: 0, matched: 0, assigned: Vec::new() }
+        Self { number, status, until, reason: None, count: 0, matched: 0, assigned: Vec::new(), etag: None }
     }
 
     /// The number of files that belong to a row.

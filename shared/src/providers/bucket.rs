@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use jiff::SignedDuration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::{CONTENT_RANGE, ETAG};
+use reqwest::header::{CONTENT_RANGE, ETAG, IF_MATCH};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use url::Url;
@@ -95,6 +95,15 @@ pub struct UploadForm {
 pub struct Object {
     /// The bytes.
     pub bytes: Bytes,
+    /// The entity tag, as in the `ETag` header.
+    pub etag: String,
+}
+
+/// What is known of an object without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The size in bytes.
+    pub size: u64,
     /// The entity tag, as in the `ETag` header.
     pub etag: String,
 }
@@ -305,8 +314,7 @@ impl Bucket {
         match (response.status, error_code(&response)) {
             (StatusCode::OK, _) if response.body.len() > limit => Err(BucketError::TooLarge),
             (StatusCode::OK, _) => {
-                let etag = response.headers.get(ETAG).and_then(|etag| str::from_utf8(etag.as_bytes()).ok());
-                let etag = etag.ok_or(BucketError::Unavailable("it had no entity tag"))?.to_owned();
+                let etag = etag_of(&response)?;
                 Ok(Some(Object { bytes: response.body, etag }))
             }
             (StatusCode::NOT_FOUND, Some("NoSuchKey")) => Ok(None),
@@ -316,28 +324,30 @@ impl Bucket {
 
     /// Whether there is an object at `key`.
     pub async fn has(&self, key: &str, now: Timestamp) -> Result<bool, BucketError> {
-        Ok(self.get_range(key, 0, 1, now).await?.is_some())
+        Ok(self.get_range(key, 0, 1, None, now).await?.is_some())
     }
 
-    /// The size of the object at `key` in bytes. Returns `None` if it does not exist.
-    pub async fn size(&self, key: &str, now: Timestamp) -> Result<Option<u64>, BucketError> {
-        let Some(response) = self.get_range(key, 0, 1, now).await? else { return Ok(None) };
+    /// Looks at the object at `key`, which is not empty. Returns `None` if it does not exist.
+    pub async fn find(&self, key: &str, now: Timestamp) -> Result<Option<Found>, BucketError> {
+        let Some(response) = self.get_range(key, 0, 1, None, now).await? else { return Ok(None) };
         let range =
             response.headers.get(CONTENT_RANGE).and_then(|range| str::from_utf8(range.as_bytes()).ok());
         let size = range.and_then(|range| range.rsplit_once('/')?.1.parse().ok());
-        size.map(Some).ok_or(BucketError::Unavailable("it had no size"))
+        let size = size.ok_or(BucketError::Unavailable("it had no size"))?;
+        Ok(Some(Found { size, etag: etag_of(&response)? }))
     }
 
     /// Reads at most `length` bytes of the object at `key`, from `start` on: none beyond its end. Returns `None` if the object
-    /// does not exist.
+    /// does not exist, and `Changed` if its entity tag is not this one any more.
     pub async fn read_range(
         &self,
         key: &str,
         start: u64,
         length: usize,
+        etag: Option<&str>,
         now: Timestamp,
     ) -> Result<Option<Bytes>, BucketError> {
-        let found = self.get_range(key, start, length, now).await?;
+        let found = self.get_range(key, start, length, etag, now).await?;
         let is_beyond = |response: &Response| response.status == StatusCode::RANGE_NOT_SATISFIABLE;
         Ok(found.map(|response| if is_beyond(&response) { Bytes::new() } else { response.body }))
     }
@@ -347,12 +357,18 @@ impl Bucket {
         key: &str,
         start: u64,
         length: usize,
+        etag: Option<&str>,
         now: Timestamp,
     ) -> Result<Option<Response>, BucketError> {
         let url = self.object_url(key)?;
         let range = format!("bytes={start}-{}", start + (length as u64).saturating_sub(1));
+        let headers: Vec<_> = etag
+            .map(|etag| (IF_MATCH.as_str(), etag))
+            .into_iter()
+            .chain([("range", range.as_str())])
+            .collect();
         let request = self.http.get(&url).timeout(TRANSFER_TIMEOUT);
-        let request = self.signed("GET", &url, request, &[("range", &range)], now).await?;
+        let request = self.signed("GET", &url, request, &headers, now).await?;
         let response = self.http.send_up_to(request, length.max(MAX_RESPONSE)).await.map_err(unavailable)?;
         match (response.status, error_code(&response)) {
             (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE, _) => Ok(Some(response)),
@@ -460,8 +476,7 @@ impl Bucket {
         let upload = utf8_percent_encode(upload, &UNRESERVED);
         let url = format!("{}?partNumber={number}&uploadId={upload}", self.object_url(key)?);
         let response = self.put_to(&url, content, &[], TRANSFER_TIMEOUT, now).await?;
-        let etag = response.headers.get(ETAG).and_then(|etag| str::from_utf8(etag.as_bytes()).ok());
-        etag.map(str::to_owned).ok_or(BucketError::Unavailable("it had no entity tag"))
+        etag_of(&response)
     }
 
     /// Makes an object of the parts with these entity tags. An upload that was finished stays so.
@@ -681,9 +696,17 @@ fn error_code(response: &Response) -> Option<&str> {
     is_word.then_some(code)
 }
 
+/// The entity tag of the object of a response.
+fn etag_of(response: &Response) -> Result<String, BucketError> {
+    let etag = response.headers.get(ETAG).and_then(|etag| str::from_utf8(etag.as_bytes()).ok());
+    etag.map(str::to_owned).ok_or(BucketError::Unavailable("it had no entity tag"))
+}
+
 fn bucket_error(response: &Response) -> BucketError {
     match (response.status.as_u16(), error_code(response)) {
-        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed")) => BucketError::Changed,
+        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed" | NO_SUCH_UPLOAD | "InvalidPart")) => {
+            BucketError::Changed
+        }
         (429 | 500.., _) | (_, Some("InternalError" | "SlowDown")) => {
             BucketError::Unavailable("S3 is overloaded or failing")
         }
@@ -923,6 +946,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_part_of_an_object_is_read_only_if_unchanged() {
+        let part = Play::response(206, "etag: \"e\"\r\ncontent-range: bytes 0-0/7\r\n", "h");
+        for (play, expected) in [
+            (part.clone(), Ok(Some(Bytes::from_static(b"h")))),
+            (xml(416, &error("InvalidRange")), Ok(Some(Bytes::new()))),
+            (xml(404, &error("NoSuchKey")), Ok(None)),
+            (xml(412, &error("PreconditionFailed")), Err(BucketError::Changed)),
+        ] {
+            let test_server = TestServer::playing(&play).await;
+            let client = bucket(Some(&test_server.url), None);
+            assert_eq!(client.read_range(KEY, 0, 1, Some("\"e\""), NOW).await, expected);
+            let request = test_server.request();
+            assert_eq!((request.header("range"), request.header("if-match")), ("bytes=0-0", "\"e\""));
+        }
+        let test_server = TestServer::playing(&part).await;
+        let found = bucket(Some(&test_server.url), None).find(KEY, NOW).await;
+        assert_eq!(found, Ok(Some(Found { size: 7, etag: "\"e\"".to_owned() })));
+    }
+
+    #[tokio::test]
     async fn an_object_is_copied_only_if_unchanged() {
         assert_eq!(keep(&xml(200, COPIED)).await, Ok(()));
         for (status, body) in [
@@ -994,7 +1037,7 @@ mod tests {
         for (status, answer, expected) in [
             (200, made.to_owned(), Ok(())),
             (200, format!("  \n{}", error("InternalError")), Err(busy)),
-            (400, error("InvalidPart"), Err(BucketError::Refused("InvalidPart".to_owned()))),
+            (400, error("InvalidPart"), Err(BucketError::Changed)),
         ] {
             let test_server = TestServer::playing(&xml(status, &answer)).await;
             let client = bucket(Some(&test_server.url), None);

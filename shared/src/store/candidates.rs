@@ -34,6 +34,9 @@ pub struct CandidatePage {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Touchpoints {
     touchpoints: Vec<Touchpoint>,
+    /// The import that made this version of the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    import_id: Option<Id>,
 }
 
 impl Touchpoints {
@@ -208,7 +211,7 @@ impl Transaction {
         history: &[Touchpoint],
     ) -> Result<(), StoreError> {
         if !history.is_empty() {
-            let touchpoints = Touchpoints { touchpoints: history.to_owned() };
+            let touchpoints = Touchpoints { touchpoints: history.to_owned(), import_id: self.import };
             let key = keys::touchpoints(self.tenant, record.candidate.id, record.version);
             self.insert(item::write(&touchpoints, key, None)?);
         }
@@ -355,6 +358,21 @@ impl Store {
             }
         }
         Ok(Listed { items: touchpoints, next: before })
+    }
+
+    /// A page of the candidate's history, newest first: the touchpoints of one version of the record after those of another, and
+    /// the import that made it.
+    pub async fn list_versions(
+        &self,
+        tenant: Tenant,
+        id: Id,
+        page: &Paging,
+    ) -> Result<Listed<(Vec<Touchpoint>, Option<Id>)>, StoreError> {
+        let listed = self.read_page::<Touchpoints>(&keys::candidate_history(tenant, id), page).await?;
+        Ok(listed.map(|version| {
+            let import = version.import_id;
+            (version.newest_first().collect(), import)
+        }))
     }
 
     /// A page of everything that was recorded about the candidate's consents, last recorded first.

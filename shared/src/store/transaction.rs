@@ -182,6 +182,8 @@ pub struct Transaction {
     is_silent: bool,
     /// What the events say if an import makes the transaction.
     pub(super) imported: Option<Imported>,
+    /// The import that makes the transaction.
+    pub(super) import: Option<Id>,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -211,13 +213,15 @@ impl Transaction {
             stamped: BTreeSet::new(),
             is_silent: false,
             imported: None,
+            import: None,
         }
     }
 
-    /// An empty transaction of an import, whose events say so. Webhook endpoints get them only if it `notifies` them.
-    pub const fn of_import(tenant: Tenant, notifies: bool) -> Self {
+    /// An empty transaction of an import, whose events and history say so. Webhook endpoints get the events only if it `notifies`
+    /// them.
+    pub const fn of_import(tenant: Tenant, import: Id, notifies: bool) -> Self {
         let mut transaction = Self::new(tenant);
-        transaction.imported = Some(Imported { notifies });
+        (transaction.imported, transaction.import) = (Some(Imported { notifies }), Some(import));
         transaction
     }
 

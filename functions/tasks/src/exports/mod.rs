@@ -7,7 +7,7 @@ mod output;
 mod reading;
 
 use shared::clock::Timestamp;
-use shared::model::{Export, ExportStatus, ExportStep, Tenant};
+use shared::model::{Export, ExportStatus, ExportStep, Organization, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};
 use shared::store::{CommitError, Task, Transaction};
 
@@ -38,30 +38,46 @@ impl Job {
         }
         let leased = export.lease(clock.now());
         self.replace_export(&export, &leased, tenant).await?;
-        let Some(mut output) = Output::load(bucket, &leased, tenant, clock.now()).await? else {
-            return match leased.fail(LOST, clock.now()) {
-                Some(failed) => self.replace_export(&leased, &failed, tenant).await,
-                None => Ok(()),
-            };
-        };
-        let reader =
-            Reader { store, clock, tenant, export: &leased, organization: &organization.organization };
+        match self.go_on_with_export(&leased, bucket, &organization.organization, tenant).await {
+            Err(TaskError::Bucket(BucketError::Changed)) => {}
+            result => return result,
+        }
+        // It may have begun uploads in this turn.
+        let now = store.find_export(tenant, export.id).await?.unwrap_or(leased);
+        match now.fail(LOST, clock.now()) {
+            Some(failed) => self.replace_export(&now, &failed, tenant).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to the files of an export, or finishes them. Fails with `Changed` if they are not as they were left.
+    async fn go_on_with_export(
+        &self,
+        leased: &Export,
+        bucket: &Bucket,
+        organization: &Organization,
+        tenant: Tenant,
+    ) -> Result<(), TaskError> {
+        let (store, clock) = (&self.environment.store, &self.environment.clock);
+        let output = Output::load(bucket, leased, tenant, clock.now()).await?;
+        let mut output = output.ok_or(BucketError::Changed)?;
+        let reader = Reader { store, clock, tenant, export: leased, organization };
         let next = match leased.step {
             ExportStep::Roles => Some(reader.read_roles(&mut output).await?),
             ExportStep::People => Some(reader.read_people(&mut output).await?),
             ExportStep::Files => None,
         };
         let Some(next) = next else {
-            output.finish(bucket, &leased, tenant, clock.now()).await?;
+            output.finish(bucket, leased, tenant, clock.now()).await?;
             let done = leased.after_turn(output.heads(), None, clock.now());
-            return self.replace_export(&leased, &done, tenant).await;
+            return self.replace_export(leased, &done, tenant).await;
         };
         // The uploads are known before they have anything, so whatever they have can be deleted.
-        let begun = output.begin_uploads(bucket, &leased, tenant, clock.now()).await?;
+        let begun = output.begin_uploads(bucket, leased, tenant, clock.now()).await?;
         let before = match begun {
             Some(heads) => {
                 let begun = leased.with_uploads(heads);
-                self.replace_export(&leased, &begun, tenant).await?;
+                self.replace_export(leased, &begun, tenant).await?;
                 begun
             }
             None => leased.clone(),

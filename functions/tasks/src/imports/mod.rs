@@ -37,6 +37,11 @@ const MAX_WAITING: usize = 500;
 const NOT_UPLOADED: &str = "No file was uploaded in time.";
 /// The reason of an import that nobody has run.
 const NOT_RUN: &str = "It was not run within seven days, so its file was deleted.";
+/// The reason of an import whose rows or verdicts are gone before it was run.
+const GONE: &str = "What was stored of its rows is gone. Import the file again.";
+/// The reason of one whose rows or verdicts are gone during the run.
+const GONE_IN_RUN: &str = "What was stored of its rows is gone, so the rest was not carried out. Import the file again, or undo what was \
+                           carried out.";
 
 impl Job {
     /// Gives an import its turn.
@@ -83,8 +88,10 @@ impl Job {
                 self.replace_import(&import, &after, None, tenant).await
             }
             ImportStatus::Checking if import.zip_to_match().is_some() => {
-                let after = Box::pin(worker.match_zip()).await?;
-                self.replace_import(&import, &after, None, tenant).await
+                match Box::pin(worker.match_zip()).await {
+                    Err(TaskError::FileGone) => self.end_without_files(&worker, None).await,
+                    after => self.replace_import(&import, &after?, None, tenant).await,
+                }
             }
             ImportStatus::Checking => self.turn(&worker, Worker::judge_part).await,
             ImportStatus::Running if self.must_pause(&worker).await? => {
@@ -115,15 +122,36 @@ impl Job {
             let after = import.fail("Its parts have expired.".to_owned(), self.now);
             return self.end_import(import, &after, *tenant).await;
         };
-        // Somebody has cancelled it meanwhile.
-        let Some(part) = work(worker, before).await? else { return Ok(()) };
+        let part = match work(worker, before).await {
+            Ok(Some(part)) => part,
+            // Somebody has cancelled it meanwhile.
+            Ok(None) => return Ok(()),
+            Err(TaskError::FileGone) => return self.end_without_files(worker, Some(&before)).await,
+            Err(error) => return Err(error),
+        };
         let after = import.after_turn(&before, &part, self.environment.clock.now());
+        let after = worker.with_replaced_zip(after);
         if !after.is_over() {
             return self.replace_import(import, &after, Some(&part), *tenant).await;
         }
         let mut transaction = Transaction::new(*tenant);
         transaction.put_import_part(import.id, &part)?;
         self.end_with(import, &after, transaction, *tenant).await
+    }
+
+    /// Ends an import whose stored rows or verdicts are gone. What is begun of the rows of this part is ended with what stands.
+    async fn end_without_files(
+        &self,
+        worker: &Worker<'_>,
+        part: Option<&ImportPart>,
+    ) -> Result<(), TaskError> {
+        let Worker { import, tenant, .. } = worker;
+        if let Some(part) = part {
+            worker.end_rows(&worker.begun_rows(part).await?).await?;
+        }
+        let reason = if import.run_at.is_some() { GONE_IN_RUN } else { GONE };
+        let after = import.fail(reason.to_owned(), self.environment.clock.now());
+        self.end_import(import, &after, *tenant).await
     }
 
     /// Whether so many changes wait for the feed that an import must not add to them.
@@ -178,14 +206,16 @@ impl Job {
         let Some(part) = store.find_import_part(tenant, import.id, import.position).await? else {
             return Ok(());
         };
-        let mut begun = store.list_imported_rows(tenant, import.id, &part).await?;
-        begun.retain(|made| !made.is_done);
+        let settings = store.find_organization_settings(tenant).await?;
+        let worker = self.worker(import, bucket, task, settings.unwrap_or_default());
+        let begun = worker.begun_rows(&part).await?;
         if begun.is_empty() {
             return Ok(());
         }
-        let settings = store.find_organization_settings(tenant).await?;
-        let worker = self.worker(import, bucket, task, settings.unwrap_or_default());
-        worker.finish_rows(&part, &begun).await
+        match worker.finish_rows(&part, &begun).await {
+            Err(TaskError::FileGone) => worker.end_rows(&begun).await,
+            result => result,
+        }
     }
 
     fn worker<'w>(
@@ -265,7 +295,7 @@ impl Job {
 impl From<VerdictError> for TaskError {
     fn from(error: VerdictError) -> Self {
         match error {
-            VerdictError::Gone => Self::NotCarriedOut(error.to_string()),
+            VerdictError::Gone => Self::FileGone,
             VerdictError::Bucket(error) => error.into(),
         }
     }

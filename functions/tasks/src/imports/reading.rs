@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use shared::clock::{Timestamp, later};
 use shared::model::{CaseFolded, Email, Import, ImportCounts, ImportFindings, ImportFormat, ImportPart};
-use shared::providers::bucket::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError, Found};
 use shared::services::imports::{StoredRow, write_lines};
 use shared::store::Transaction;
 use tokio::sync::mpsc;
@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 use super::worker::Worker;
 use crate::TaskError;
 
-/// The number of bytes that are read from the bucket at a time.
-const PIECE: usize = 8 * 1024 * 1024;
+/// The number of bytes that are read from the bucket at a time. Up to three times as many are in memory.
+const PIECE: usize = 1024 * 1024;
 /// The number of parts that may wait to be stored.
 const QUEUE: usize = 2;
 
@@ -39,6 +39,8 @@ impl Worker<'_> {
         let file = match download(self.bucket, &import.file(*tenant), *now).await {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(import.fail("The file is gone.".to_owned(), *now)),
+            // It was uploaded once more meanwhile.
+            Err(BucketError::Changed) => return Ok(import.wait(*now)),
             Err(error) => return Err(error.into()),
         };
         match self.store_parts(file).await {
@@ -125,23 +127,24 @@ impl Worker<'_> {
     }
 }
 
-/// Copies an object into a file that nobody else can open. Returns `None` if there is none.
+/// Copies an object into a file that nobody else can open. Returns `None` if there is none, and fails if it changes meanwhile.
 async fn download(bucket: &Bucket, key: &str, now: Timestamp) -> Result<Option<File>, BucketError> {
     let failed = |_| BucketError::Unavailable("the file can't be kept");
-    let mut file = tempfile::tempfile().map_err(failed)?;
-    let mut size: u64 = 0;
-    loop {
-        let Some(piece) = bucket.read_range(key, size, PIECE, now).await? else { return Ok(None) };
-        file.write_all(&piece).map_err(failed)?;
-        size += piece.len() as u64;
-        if size > Import::MAX_UPLOAD {
-            return Err(BucketError::TooLarge);
-        }
-        if piece.len() < PIECE {
-            file.rewind().map_err(failed)?;
-            return Ok(Some(file));
-        }
+    let Some(Found { size, etag }) = bucket.find(key, now).await? else { return Ok(None) };
+    if size > Import::MAX_UPLOAD {
+        return Err(BucketError::TooLarge);
     }
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let mut read: u64 = 0;
+    while read < size {
+        let Some(piece) = bucket.read_range(key, read, PIECE, Some(&etag), now).await? else {
+            return Ok(None);
+        };
+        file.write_all(&piece).map_err(failed)?;
+        read += (piece.len() as u64).max(1);
+    }
+    file.rewind().map_err(failed)?;
+    Ok(Some(file))
 }
 
 /// What tells people apart, and what rows about one person should agree on.
@@ -151,18 +154,9 @@ struct Keys {
     id: Option<u64>,
     external_id: Option<String>,
     email: Option<String>,
-    name: Option<String>,
-    phone: Option<String>,
-    #[serde(default)]
-    applications: Vec<NamedApplication>,
-}
-
-#[derive(Deserialize)]
-struct NamedApplication {
-    role: Value,
-    stage: Option<Value>,
-    status: Option<Value>,
-    rejection: Option<Value>,
+    name: Option<Value>,
+    phone: Option<Value>,
+    applications: Option<Value>,
 }
 
 /// The hashes of what a row says; zero where it says nothing.
@@ -181,10 +175,10 @@ struct Doubles {
     hasher: RandomState,
     /// Whether rows of one id are about one person.
     has_ids: bool,
-    /// The first rows with ids, with external ids and with addresses, by their hashes.
-    first: HashMap<(u8, u64), u64>,
+    /// The first rows with ids, with external ids and with addresses, by their hashes. It grows with the file, so it is small.
+    first: HashMap<u64, u32>,
     /// What the first row about each person says.
-    said: HashMap<u64, Said>,
+    said: HashMap<u32, Said>,
     /// The hashes of all rows.
     contents: HashSet<u64>,
 }
@@ -205,39 +199,47 @@ impl Doubles {
         let said = self.said_by(&keys);
         let Keys { id, external_id, email, .. } = keys;
         let email = email.and_then(|email| email.parse::<Email>().ok()).map(|email| email.normalized());
-        let id = id.filter(|_| self.has_ids).map(|id| (0, id));
-        let external_id = external_id.map(|id| (1, self.hasher.hash_one(id.trim())));
-        let email = email.map(|email| (2, self.hasher.hash_one(email)));
+        let id = id.filter(|_| self.has_ids).map(|id| self.hasher.hash_one((0, id)));
+        let external_id = external_id.map(|id| self.hasher.hash_one((1, id.trim())));
+        let email = email.map(|email| self.hasher.hash_one((2, email)));
         let keys: Vec<_> = [id, external_id, email].into_iter().flatten().collect();
         let first = keys.iter().filter_map(|key| self.first.get(key)).min().copied();
+        // No file has so many rows.
+        let own = u32::try_from(row).unwrap_or(u32::MAX);
         for key in keys {
-            self.first.entry(key).or_insert(first.unwrap_or(row));
+            self.first.entry(key).or_insert(first.unwrap_or(own));
         }
         match first.and_then(|first| Some((first, self.said.get(&first)?))) {
-            None => drop(self.said.insert(row, said)),
+            None => drop(self.said.insert(own, said)),
             Some((first, before)) => warnings.extend(before.differences(said, first)),
         }
-        (first, is_repeated && first.is_some())
+        (first.map(u64::from), is_repeated && first.is_some())
     }
 
     fn said_by(&self, keys: &Keys) -> Said {
         // Half of a hash is enough for a warning.
         #[expect(clippy::cast_possible_truncation)]
         let hash = |text: &str| self.hasher.hash_one(text) as u32;
-        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| hash(&text.trim().to_lowercase()));
-        let application = keys.applications.first();
-        let role = application.map_or(0, |one| hash(&one.role.to_string()));
-        let outcome = application.filter(|one| one.stage.is_some() || one.status.is_some());
-        let outcome =
-            outcome.map_or(0, |one| hash(&json!([one.stage, one.status, one.rejection]).to_string()));
-        let [name, phone, external_id] = [&keys.name, &keys.phone, &keys.external_id].map(text);
-        Said { name, phone, external_id, role, outcome }
+        let said = |said: Option<&Value>| {
+            said.filter(|said| !said.is_null()).map_or(0, |said| hash(&said.to_string().to_lowercase()))
+        };
+        let application = keys.applications.as_ref().and_then(|all| all.get(0));
+        let of_application = |name: &str| application.and_then(|one| one.get(name)).filter(|one| !one.is_null());
+        let outcome = ["stage", "status", "rejection"].map(of_application);
+        let has_outcome = outcome.iter().any(Option::is_some);
+        Said {
+            name: said(keys.name.as_ref()),
+            phone: said(keys.phone.as_ref()),
+            external_id: keys.external_id.as_deref().map_or(0, |id| hash(id.trim())),
+            role: said(of_application("role")),
+            outcome: if has_outcome { hash(&json!(outcome).to_string()) } else { 0 },
+        }
     }
 }
 
 impl Said {
     /// Warnings about what a later row about the same person says otherwise than this first one.
-    fn differences(self, later: Self, first: u64) -> impl Iterator<Item = String> {
+    fn differences(self, later: Self, first: u32) -> impl Iterator<Item = String> {
         let differ = |one: u32, other: u32| one != 0 && other != 0 && one != other;
         let is_same_role = self.role == later.role;
         let fields = [

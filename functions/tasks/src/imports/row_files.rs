@@ -1,6 +1,7 @@
 //! The files in the ZIP of an import, by the rows that have them.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 
 use import_files::Archive;
 use shared::handlers::import_row::ImportRow;
@@ -15,6 +16,8 @@ pub(super) struct RowFiles {
     by_row: HashMap<u64, Vec<usize>>,
     /// Whoever holds it may have a file in memory.
     pub(super) turn: Mutex<()>,
+    /// Whether the ZIP is another one than that whose files were given to rows.
+    pub(super) is_replaced: AtomicBool,
 }
 
 impl RowFiles {
@@ -25,7 +28,12 @@ impl RowFiles {
                 by_row.entry(row).or_default().push(place);
             }
         }
-        Self { archive: Archive::of(files), by_row, turn: Mutex::new(()) }
+        Self {
+            archive: Archive::of(files),
+            by_row,
+            turn: Mutex::new(()),
+            is_replaced: AtomicBool::new(false),
+        }
     }
 
     fn of_row(&self, row: u64) -> impl Iterator<Item = &ZippedFile> {

@@ -64,6 +64,8 @@ impl Worker<'_> {
         let Worker { import, tenant, bucket, now, .. } = self;
         let stored = rows(bucket, import, *tenant, part.number, *now).await?;
         let before = verdicts(bucket, import, *tenant, part.number, *now).await?;
+        // Without them, every row would be left out.
+        self.row_files().await?;
         let before: HashMap<_, _> = before.into_iter().map(|verdict| (verdict.row, verdict)).collect();
         // The rows of a person are carried out one after another, in the order of the file.
         let mut people = BTreeMap::<u64, Vec<StoredRow>>::new();
@@ -152,6 +154,33 @@ impl Worker<'_> {
             }
         }
         write_lines(bucket, &import.verdict_file(*tenant, part.number), &all, *now).await?;
+        Ok(())
+    }
+
+    /// What the rows of a part have made that are begun and not done.
+    pub(super) async fn begun_rows(&self, part: &ImportPart) -> Result<Vec<ImportedRow>, TaskError> {
+        let mut begun = self.store.list_imported_rows(self.tenant, self.import.id, part).await?;
+        begun.retain(|made| !made.is_done);
+        Ok(begun)
+    }
+
+    /// Ends these rows with what stands of them, because nobody knows any more what they said.
+    pub(super) async fn end_rows(&self, begun: &[ImportedRow]) -> Result<(), TaskError> {
+        let roles = Roles::default();
+        for row in begun {
+            for attempt in 1.. {
+                let made = self.store.find_imported_row(self.tenant, self.import.id, row.row).await?;
+                let Some(made) = made.filter(|made| !made.is_done) else { break };
+                match Box::pin(self.end_row(&roles, made)).await {
+                    Err(TaskError::Commit(CommitError::Stale | CommitError::RoleChanged))
+                        if attempt < MAX_ATTEMPTS => {}
+                    result => {
+                        result?;
+                        break;
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
@@ -478,7 +507,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn transaction(&self) -> Transaction {
-        Transaction::of_import(self.tenant, self.import.settings.notify)
+        Transaction::of_import(self.tenant, self.import.id, self.import.settings.notify)
     }
 
     /// Who runs the import.

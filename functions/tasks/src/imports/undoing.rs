@@ -12,13 +12,13 @@ use shared::model::{
 };
 use shared::services::Author;
 use shared::services::erasure::{self, EraseError, Tombstone};
-use shared::services::imports::{verdicts, write_lines};
+use shared::services::imports::{VerdictError, verdicts, write_lines};
 use shared::store::{CommitError, MaybeErased, Paging, Transaction};
 
 use super::worker::{CONCURRENCY, Worker};
 use crate::{MAX_ATTEMPTS, TaskError};
 
-/// The number of touchpoints that are read at a time.
+/// The number of versions of a record whose touchpoints are read at a time.
 const PAGE: u32 = 100;
 /// The number of applications that a transaction removes.
 // Each takes up to six of its 100 actions: the item, two list entries, the counters of the role and of the tenant, and the
@@ -55,25 +55,23 @@ impl Worker<'_> {
             kept.extend(done?);
         }
         drop(results);
-        let before = verdicts(bucket, import, *tenant, part.number, *now).await?;
-        let (mut counts, mut undone, mut stays) = (ImportCounts::default(), 0, 0);
-        let after: Vec<_> = before
-            .into_iter()
-            .map(|verdict| match kept.get(&verdict.row) {
-                None => verdict,
-                Some(left) => {
-                    undone += u64::from(left.is_empty());
-                    stays += u64::from(!left.is_empty());
-                    ImportVerdict { messages: left.clone(), ..verdict }
-                }
-            })
-            .collect();
+        let undone = kept.values().filter(|left| left.is_empty()).count() as u64;
+        let of_undo = |counts| ImportCounts { undone, kept: kept.len() as u64 - undone, ..counts };
+        let before = match verdicts(bucket, import, *tenant, part.number, *now).await {
+            // What the rows have made is known without them.
+            Err(VerdictError::Gone) => return Ok(Some(ImportPart { counts: of_undo(part.counts), ..part })),
+            before => before?,
+        };
+        let after = before.into_iter().map(|verdict| match kept.get(&verdict.row) {
+            None => verdict,
+            Some(left) => ImportVerdict { messages: left.clone(), ..verdict },
+        });
+        let (after, mut counts): (Vec<_>, _) = (after.collect(), ImportCounts::default());
         for verdict in &after {
             counts.add(verdict.result, !verdict.messages.is_empty());
         }
-        (counts.undone, counts.kept) = (undone, stays);
         write_lines(bucket, &import.verdict_file(*tenant, part.number), &after, *now).await?;
-        Ok(Some(ImportPart { counts, ..part }))
+        Ok(Some(ImportPart { counts: of_undo(counts), ..part }))
     }
 
     /// Undoes a row. Returns what stays, as sentences.
@@ -188,20 +186,17 @@ impl Worker<'_> {
         candidate: Id,
         mut see: impl FnMut(&Touchpoint, bool) -> ControlFlow<()>,
     ) -> Result<(), TaskError> {
-        let (mut before, mut is_after_import) = (None, true);
-        let importer = self.actor().without_name();
+        let mut page = Paging { limit: PAGE, before: None };
         loop {
-            let page = Paging { limit: PAGE, before };
-            let listed = self.store.list_touchpoints(self.tenant, candidate, &page).await?;
-            for touchpoint in listed.items {
-                is_after_import &= touchpoint.kind != TouchpointKind::Imported { import_id: self.import.id };
-                let is_by_import = !is_after_import && touchpoint.actor.without_name() == importer;
-                if see(&touchpoint, is_by_import).is_break() {
+            let listed = self.store.list_versions(self.tenant, candidate, &page).await?;
+            for (touchpoints, import) in listed.items {
+                let is_by_import = import == Some(self.import.id);
+                if touchpoints.iter().any(|touchpoint| see(touchpoint, is_by_import).is_break()) {
                     return Ok(());
                 }
             }
-            before = listed.next;
-            if before.is_none() {
+            page.before = listed.next;
+            if page.before.is_none() {
                 return Ok(());
             }
         }

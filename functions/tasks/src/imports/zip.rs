@@ -1,6 +1,7 @@
 //! The ZIP with files of an import: its directory is read in parts of the object, and one entry at a time is in memory.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::atomic::Ordering;
 
 use futures_util::stream::{self, StreamExt};
 use import_files::{Archive, ArchiveRefusal, Claimant, Owners, bytes_with, unpack};
@@ -10,7 +11,7 @@ use shared::model::{
     CandidateFile, CandidateFileKind, Email, ExternalId, FileName, FileOrigin, Import, ImportedFile,
     ImportedRow, Tenant, ZippedFile, giving_way_to_team,
 };
-use shared::providers::bucket::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError, Found};
 use shared::services::Author;
 use shared::services::files::{self, CheckedFile, kept};
 use shared::services::imports::{StoredRow, rows, write_lines, zipped_files};
@@ -34,7 +35,12 @@ const NAME_LENGTH: usize = 24;
 const NOT_UPLOADED: &str = "No file was uploaded in time.";
 /// Why somebody's file is left out.
 const TOO_MANY: &str = "A candidate has at most 20 files that the team adds";
-const DAMAGED: &str = "It is damaged in the ZIP file, or that was replaced since the check";
+const DAMAGED: &str = "It is damaged in the ZIP file, or that is gone";
+/// The reason of a ZIP that is gone before its files were given to rows.
+const GONE: &str = "The file is gone. Send it again.";
+/// Why the rest of the files is left out.
+const REPLACED: &str = "The ZIP file was replaced after its files were given to rows. Import the rows again with it: only the files \
+                        are added then.";
 
 impl Job {
     /// Looks whether the ZIP of a checked import was uploaded. Returns the import as it is then; `None` if it waits for nothing but
@@ -71,13 +77,24 @@ impl Worker<'_> {
         self.files.get_or_try_init(read).await
     }
 
+    /// The import after a turn, which says so if the ZIP is another one than that whose files were given to rows.
+    pub(super) fn with_replaced_zip(&self, after: Import) -> Import {
+        let is_replaced = |files: &RowFiles| files.is_replaced.load(Ordering::Relaxed);
+        if self.files.get().is_some_and(is_replaced) { after.leave_files_out(REPLACED) } else { after }
+    }
+
     /// Reads the directory of the ZIP, and gives its files to rows. Returns the import as it is then.
     pub(super) async fn match_zip(&self) -> Result<Import, TaskError> {
         let Worker { bucket, import, tenant, now, .. } = self;
         let Some(zip) = import.zip_to_match() else { return Ok(import.wait(*now)) };
-        let archive = match self.read_directory(&import.zip_file(*tenant, zip.number)).await? {
-            Ok(archive) => archive,
-            Err(refusal) => return Ok(import.refuse_zip(&format!("{refusal}."), *now)),
+        let key = import.zip_file(*tenant, zip.number);
+        let Some(found) = bucket.find(&key, *now).await? else { return Ok(import.refuse_zip(GONE, *now)) };
+        let archive = match self.read_directory(key, &found).await {
+            Ok(Ok(archive)) => archive,
+            Ok(Err(refusal)) => return Ok(import.refuse_zip(&format!("{refusal}."), *now)),
+            // It was uploaded once more meanwhile.
+            Err(TaskError::Bucket(BucketError::Changed)) => return Ok(import.wait(*now)),
+            Err(error) => return Err(error),
         };
         let mut owners = Owners::new(archive);
         let parts = (0..import.parts).map(|part| rows(bucket, import, *tenant, part, *now));
@@ -94,21 +111,25 @@ impl Worker<'_> {
             bucket.delete(&import.zip_file(*tenant, last), *now).await?;
         }
         let matched = files.iter().filter(|file| file.row.is_some()).count();
-        Ok(import.zip_matched(files.len() as u64, matched as u64, *now))
+        Ok(import.zip_matched(files.len() as u64, matched as u64, &found.etag, *now))
     }
 
-    async fn read_directory(&self, key: &str) -> Result<Result<Archive, ArchiveRefusal>, TaskError> {
-        let (bucket, now) = (self.bucket.clone(), self.now);
-        let gone = || BucketError::Unavailable("the ZIP file is gone");
-        let size = bucket.size(key, now).await?.ok_or_else(gone)?;
-        let start = size.saturating_sub(TAIL);
-        let tail = bucket.read_range(key, start, usize::try_from(TAIL).unwrap_or(WINDOW), now).await?;
+    /// Reads the directory of the ZIP that was found.
+    async fn read_directory(
+        &self,
+        key: String,
+        found: &Found,
+    ) -> Result<Result<Archive, ArchiveRefusal>, TaskError> {
+        let (bucket, now, Found { size, etag }) = (self.bucket.clone(), self.now, found.clone());
+        let (start, length) = (size.saturating_sub(TAIL), usize::try_from(TAIL).unwrap_or(WINDOW));
+        let tail = bucket.read_range(&key, start, length, Some(&etag), now).await?;
         let mut ranges = Ranges {
-            tail: Range { start, bytes: tail.ok_or_else(gone)?.into() },
+            tail: Range { start, bytes: tail.ok_or(BucketError::Changed)?.into() },
             window: Range::default(),
             position: 0,
             failure: None,
-            key: key.to_owned(),
+            key,
+            etag,
             runtime: Handle::current(),
             size,
             bucket,
@@ -142,6 +163,7 @@ impl Worker<'_> {
         let checked = match self.read_file_of(zipped).await? {
             Ok(checked) => checked,
             Err(problem) => {
+                row_files.is_replaced.fetch_or(problem == REPLACED, Ordering::Relaxed);
                 draft.made.files.push(left_out(number, &problem));
                 return Ok(());
             }
@@ -188,8 +210,15 @@ impl Worker<'_> {
     /// Unpacks and checks a file. Fails with a sentence if it is not accepted.
     async fn read_file_of(&self, file: &ZippedFile) -> Result<Result<CheckedFile, String>, TaskError> {
         let Some(zip) = self.import.matched_zip() else { return Ok(Err(DAMAGED.to_owned())) };
-        let key = self.import.zip_file(self.tenant, zip.number);
-        let read = self.bucket.read_range(&key, file.header, bytes_with(file), self.now).await?;
+        // One file of a ZIP and another one of the next would be those of no upload.
+        if zip.reason.is_some() {
+            return Ok(Err(REPLACED.to_owned()));
+        }
+        let (key, etag) = (self.import.zip_file(self.tenant, zip.number), zip.etag.as_deref());
+        let read = match self.bucket.read_range(&key, file.header, bytes_with(file), etag, self.now).await {
+            Err(BucketError::Changed) => return Ok(Err(REPLACED.to_owned())),
+            read => read?,
+        };
         let Some(content) = read.and_then(|bytes| unpack(file, &bytes)) else {
             return Ok(Err(DAMAGED.to_owned()));
         };
@@ -266,6 +295,7 @@ impl Range {
 struct Ranges {
     bucket: Bucket,
     key: String,
+    etag: String,
     now: Timestamp,
     runtime: Handle,
     size: u64,
@@ -278,7 +308,7 @@ struct Ranges {
 
 impl Ranges {
     fn fetch(&mut self) -> io::Result<()> {
-        let reading = self.bucket.read_range(&self.key, self.position, WINDOW, self.now);
+        let reading = self.bucket.read_range(&self.key, self.position, WINDOW, Some(&self.etag), self.now);
         let failure = match self.runtime.block_on(reading) {
             Ok(Some(bytes)) if !bytes.is_empty() => {
                 self.window = Range { start: self.position, bytes: bytes.into() };

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{CONTENT_DISPOSITION, CONTENT_RANGE, CONTENT_TYPE, ETAG, LOCATION, RANGE};
+use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_RANGE, CONTENT_TYPE, ETAG, LOCATION, RANGE};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use url::Url;
 
@@ -33,7 +33,7 @@ use shared::secret::Secret;
 use error::{S3Error, escaped, xml};
 use form::Form;
 use policy::Policy;
-use request::header_text;
+use request::{Parameters, header_text};
 use signature::{verify_form, verify_request};
 use storage::{Metadata, Storage, etag};
 
@@ -45,13 +45,22 @@ pub const BUCKET: &str = "local-resumes";
 pub const MAX_BODY: usize = 1024 * 1024 * 1024 + 64 * 1024;
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+const READ: &str = "s3:GetObject";
+const WRITE: &str = "s3:PutObject";
+/// Without it, S3 does not say that an object is not there.
+const LIST: &str = "s3:ListBucket";
 /// The header and the field that name an algorithm. The names of all others about encryption begin with it.
 const ENCRYPTION: &str = "x-amz-server-side-encryption";
+
+/// Whether whoever sends a request has a permission of IAM, such as `s3:GetObject`, for a key. `s3:ListBucket` is about the whole
+/// bucket, whose key is empty.
+pub type Permits = Box<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
 /// The bucket.
 pub struct LocalBucket {
     name: String,
     storage: Storage,
+    permits: Option<Permits>,
 }
 
 /// The part of an object that a request asks for (RFC 9110, section 14.2), with its place, or else the whole object. As S3 does,
@@ -91,12 +100,48 @@ impl LocalBucket {
 
     /// A bucket in this folder. The folder is created with the first object.
     pub fn in_folder(name: &str, path: PathBuf) -> Self {
-        Self { name: name.to_owned(), storage: Storage::in_folder(path) }
+        Self { name: name.to_owned(), storage: Storage::in_folder(path), permits: None }
     }
 
     /// An in-memory bucket, which is lost when the process ends.
     pub fn in_memory(name: &str) -> Self {
-        Self { name: name.to_owned(), storage: Storage::in_memory() }
+        Self { name: name.to_owned(), storage: Storage::in_memory(), permits: None }
+    }
+
+    /// The same bucket, which serves a request with a signature in its headers only if this permits it. Forms and URLs that were signed
+    /// for browsers are not asked about.
+    #[must_use]
+    pub fn permitting(self, permits: Permits) -> Self {
+        Self { permits: Some(permits), ..self }
+    }
+
+    fn is_permitted(&self, request: &Request<Bytes>, action: &str, key: &str) -> bool {
+        let is_signed = request.headers().contains_key(AUTHORIZATION);
+        !is_signed || self.permits.as_ref().is_none_or(|permits| permits(action, key))
+    }
+
+    /// Verifies the signature of a request, and that it may do this with the key. Returns the query parameters.
+    fn admit(
+        &self,
+        request: &Request<Bytes>,
+        action: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Parameters, S3Error> {
+        let parameters = verify_request(request, now)?;
+        if self.is_permitted(request, action, key) {
+            return Ok(parameters);
+        }
+        Err(S3Error::access_denied(format!("The request is not authorized to perform {action}.")))
+    }
+
+    /// Says that an object is not there, if whoever asks may know.
+    fn missing(&self, request: &Request<Bytes>) -> S3Error {
+        if self.is_permitted(request, LIST, "") {
+            S3Error::no_such_key()
+        } else {
+            S3Error::access_denied("The request is not authorized to perform s3:ListBucket.")
+        }
     }
 
     /// Whether a path belongs to the bucket.
@@ -138,7 +183,7 @@ impl LocalBucket {
         if !self.is_root(request.uri().path()) {
             return Err(S3Error::invalid_key());
         }
-        let parameters = verify_request(request, now)?;
+        let parameters = self.admit(request, LIST, "", now)?;
         let parameter = |name: &str| parameters.get(name).map_or("", String::as_str);
         let (prefix, max) = (parameter("prefix"), parameter("max-keys").parse());
         let Ok(max) = max else { return Err(S3Error::invalid_argument("max-keys must be a number.")) };
@@ -163,8 +208,8 @@ impl LocalBucket {
     /// Returns the tags of an object.
     async fn tags(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        verify_request(request, now)?;
-        let (metadata, _) = self.storage.read(key).await?.ok_or_else(S3Error::no_such_key)?;
+        self.admit(request, "s3:GetObjectTagging", key, now)?;
+        let (metadata, _) = self.storage.read(key).await?.ok_or_else(|| self.missing(request))?;
         let tag = metadata.scan.map(|result| {
             let (key, value) = ("GuardDutyMalwareScanStatus", escaped(&result));
             format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>")
@@ -176,7 +221,7 @@ impl LocalBucket {
     /// Deletes an object, if it exists.
     async fn delete(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        verify_request(request, now)?;
+        self.admit(request, "s3:DeleteObject", key, now)?;
         self.storage.delete(key).await?;
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -186,8 +231,12 @@ impl LocalBucket {
     /// Downloads an object.
     async fn get(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        let parameters = verify_request(request, now)?;
-        let (metadata, content) = self.storage.read(key).await?.ok_or_else(S3Error::no_such_key)?;
+        let parameters = self.admit(request, READ, key, now)?;
+        let (metadata, content) = self.storage.read(key).await?.ok_or_else(|| self.missing(request))?;
+        let etag = etag(&content);
+        if header_text(request.headers(), "if-match").is_some_and(|expected| expected != etag) {
+            return Err(S3Error::new(412, "PreconditionFailed", "The object's entity tag is different."));
+        }
         let parameter = |name: &str| parameters.get(name).cloned();
         let content_type = parameter("response-content-type").unwrap_or(metadata.content_type);
         let disposition = parameter("response-content-disposition").or(metadata.content_disposition);
@@ -199,7 +248,7 @@ impl LocalBucket {
         for (name, value) in [
             (CONTENT_TYPE, Some(content_type)),
             (CONTENT_DISPOSITION, disposition),
-            (ETAG, Some(etag(&content))),
+            (ETAG, Some(etag)),
             (CONTENT_RANGE, place),
         ] {
             let value = value.map(HeaderValue::try_from).transpose();
@@ -251,7 +300,7 @@ impl LocalBucket {
     /// Stores an object.
     async fn put(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        verify_request(request, now)?;
+        self.admit(request, WRITE, key, now)?;
         let header = |name: &str| header_text(request.headers(), name);
         let content_type = header("content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
         let metadata = Metadata {
@@ -271,7 +320,7 @@ impl LocalBucket {
     /// Copies an object, with new metadata and without tags.
     async fn copy(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        verify_request(request, now)?;
+        self.admit(request, WRITE, key, now)?;
         let header = |name: &str| header_text(request.headers(), name).unwrap_or_default();
         if !request.body().is_empty()
             || header("x-amz-metadata-directive") != "REPLACE"
@@ -284,7 +333,8 @@ impl LocalBucket {
         let source = source.strip_prefix('/').unwrap_or(source).strip_prefix(&self.name);
         let source = source.and_then(|rest| rest.strip_prefix('/')).filter(|key| is_key(key));
         let source = source.ok_or_else(S3Error::invalid_key)?;
-        let (_, content) = self.storage.read(source).await?.ok_or_else(S3Error::no_such_key)?;
+        self.admit(request, READ, source, now)?;
+        let (_, content) = self.storage.read(source).await?.ok_or_else(|| self.missing(request))?;
         let (etag, expected) = (etag(&content), header("x-amz-copy-source-if-match"));
         if !expected.is_empty() && expected.trim_matches('"') != etag.trim_matches('"') {
             return Err(S3Error::new(412, "PreconditionFailed", "The source's entity tag is different."));

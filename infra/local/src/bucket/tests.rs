@@ -18,7 +18,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use shared::providers::bucket::{Bucket, BucketError};
+use shared::providers::bucket::{Bucket, BucketError, Found};
 use shared::providers::client::HttpClient;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -186,6 +186,24 @@ async fn a_resume_is_uploaded_read_copied_and_downloaded() {
 }
 
 #[tokio::test]
+async fn a_part_is_read_only_of_the_object_that_was_found() {
+    let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
+    let client = client(&serve(Arc::clone(&bucket), |_| ()).await, ACCESS_KEY, "local", None);
+    assert_eq!(client.find(KEY, NOW).await, Ok(None));
+    client.write(KEY, b"hello".to_vec(), "text/plain", NOW).await.unwrap();
+    let found = client.find(KEY, NOW).await.unwrap().unwrap();
+    assert_eq!(found, Found { size: 5, etag: etag(b"hello") });
+    let read = async |start| client.read_range(KEY, start, 3, Some(&found.etag), NOW).await;
+    assert_eq!(read(2).await, Ok(Some(Bytes::from_static(b"llo"))));
+    assert_eq!(read(5).await, Ok(Some(Bytes::new())));
+    client.write(KEY, b"other".to_vec(), "text/plain", NOW).await.unwrap();
+    assert_eq!(read(2).await, Err(BucketError::Changed));
+    assert_eq!(client.read_range(KEY, 2, 3, None, NOW).await, Ok(Some(Bytes::from_static(b"her"))));
+    client.delete(KEY, NOW).await.unwrap();
+    assert_eq!(read(2).await, Ok(None));
+}
+
+#[tokio::test]
 async fn a_large_object_is_uploaded_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("resumes");
@@ -205,7 +223,7 @@ async fn a_large_object_is_uploaded_in_parts() {
         let etags = [part(1, &large).await, wrong[1].clone()];
         assert_eq!(client.list("", None, NOW).await.unwrap(), [""; 0], "parts are no objects");
         let old = client.finish_upload("exports/1", &upload, &wrong, NOW).await;
-        assert_eq!(old, Err(BucketError::Refused("InvalidPart".to_owned())));
+        assert_eq!(old, Err(BucketError::Changed));
         for _ in 0..2 {
             assert_eq!(
                 client.finish_upload("exports/1", &upload, &etags, NOW).await,
@@ -220,7 +238,7 @@ async fn a_large_object_is_uploaded_in_parts() {
             assert_eq!(client.abort_upload("exports/2", &other, NOW).await, Ok(()), "it can be repeated");
         }
         let gone = client.finish_upload("exports/2", &other, &etags, NOW).await;
-        assert_eq!(gone, Err(BucketError::Refused("NoSuchUpload".to_owned())));
+        assert_eq!(gone, Err(BucketError::Changed));
         assert_eq!(client.list("", None, NOW).await.unwrap(), ["exports/1"]);
     }
 }
@@ -607,6 +625,36 @@ fn signed_put(more: &[(&'static str, &str)]) -> Request<Bytes> {
         format!("{ALGORITHM} Credential={credential}, SignedHeaders={headers}, Signature={signature}");
     request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(authorization).unwrap());
     request
+}
+
+/// As S3 does, it does not say that an object is missing to whoever may not list the bucket.
+#[tokio::test]
+async fn only_what_is_permitted_is_done() {
+    let denied = Err(BucketError::Refused("AccessDenied".to_owned()));
+    for may_list in [false, true] {
+        let bucket = LocalBucket::in_memory(BUCKET).permitting(Box::new(move |action, key| match action {
+            "s3:ListBucket" => may_list,
+            "s3:GetObject" => key.starts_with("incoming/"),
+            _ => action == "s3:PutObject",
+        }));
+        let client = client(&serve(Arc::new(bucket), |_| ()).await, ACCESS_KEY, "local", None);
+        assert_eq!(client.has(KEY, NOW).await, if may_list { Ok(false) } else { denied.clone() });
+        let copied = keep(&client, "resumes/7", "\"e\"").await;
+        let missing = Err(BucketError::Changed);
+        assert_eq!(copied, if may_list { missing } else { denied.clone().map(|_| ()) });
+        assert_eq!(client.list("incoming/", None, NOW).await.is_ok(), may_list);
+        for key in [KEY, "resumes/7"] {
+            client.write(key, b"x".to_vec(), "text/plain", NOW).await.unwrap();
+        }
+        assert_eq!(client.has(KEY, NOW).await, Ok(true));
+        assert_eq!(client.has("resumes/7", NOW).await, denied);
+        assert_eq!(client.delete(KEY, NOW).await, denied.clone().map(|_| ()));
+        // A browser is not asked who has signed its form.
+        let url = client.download_url("resumes/7", "a.txt", NOW).await.unwrap();
+        let http_client = HttpClient::new().unwrap();
+        let answer = http_client.send(http_client.get(&url)).await;
+        assert_eq!(answer.unwrap().status, 200);
+    }
 }
 
 #[tokio::test]

@@ -10,9 +10,9 @@ use shared::providers::bucket::MIN_PART;
 
 use super::error::{S3Error, escaped, xml};
 use super::request::header_text;
-use super::signature::{hex, verify_request};
+use super::signature::hex;
 use super::storage::{Metadata, etag};
-use super::{DEFAULT_CONTENT_TYPE, LocalBucket};
+use super::{DEFAULT_CONTENT_TYPE, LocalBucket, WRITE};
 
 /// The maximum number of parts.
 const MAX_PARTS: usize = 10_000;
@@ -30,7 +30,7 @@ impl LocalBucket {
         now: Timestamp,
     ) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
-        verify_request(request, now)?;
+        self.admit(request, WRITE, key, now)?;
         let header = |name: &str| header_text(request.headers(), name);
         let metadata = Metadata {
             content_type: header("content-type").unwrap_or(DEFAULT_CONTENT_TYPE).to_owned(),
@@ -56,10 +56,11 @@ impl LocalBucket {
     async fn find_upload(
         &self,
         request: &Request<Bytes>,
+        action: &str,
         now: Timestamp,
     ) -> Result<(Metadata, String, usize), S3Error> {
         let key = self.key(request.uri().path())?;
-        let parameters = verify_request(request, now)?;
+        let parameters = self.admit(request, action, key, now)?;
         let upload = parameters.get("uploadId").map_or("", String::as_str);
         let number = parameters.get("partNumber").map_or(Ok(0), |number| number.parse());
         let number = number.map_err(|_| S3Error::invalid_argument("partNumber must be a number."))?;
@@ -76,7 +77,7 @@ impl LocalBucket {
         request: &Request<Bytes>,
         now: Timestamp,
     ) -> Result<Response<Bytes>, S3Error> {
-        let (metadata, upload, number) = self.find_upload(request, now).await?;
+        let (metadata, upload, number) = self.find_upload(request, WRITE, now).await?;
         if !(1..=MAX_PARTS).contains(&number) {
             return Err(S3Error::invalid_argument("partNumber must be 1 to 10000."));
         }
@@ -93,7 +94,7 @@ impl LocalBucket {
         request: &Request<Bytes>,
         now: Timestamp,
     ) -> Result<Response<Bytes>, S3Error> {
-        let (metadata, upload, _) = self.find_upload(request, now).await?;
+        let (metadata, upload, _) = self.find_upload(request, WRITE, now).await?;
         let named = String::from_utf8_lossy(request.body()).into_owned();
         let tags = named.split("<ETag>").skip(1).filter_map(|rest| rest.split("</ETag>").next());
         let tags: Vec<_> = tags.collect();
@@ -127,7 +128,7 @@ impl LocalBucket {
         request: &Request<Bytes>,
         now: Timestamp,
     ) -> Result<Response<Bytes>, S3Error> {
-        let (_, upload, _) = self.find_upload(request, now).await?;
+        let (_, upload, _) = self.find_upload(request, "s3:AbortMultipartUpload", now).await?;
         self.delete_parts(&upload).await?;
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NO_CONTENT;

@@ -26,7 +26,7 @@ pub struct ImportProgress {
 pub struct ImportFiles {
     /// How far it is.
     status: ImportFilesStatus,
-    /// Why it was refused. Another one can be sent.
+    /// Why it was refused: another one can be sent. Why the rest of the files was left out, if it was replaced during the run.
     reason: Option<String>,
     /// The number of files; 0 before it was read.
     count: u64,
