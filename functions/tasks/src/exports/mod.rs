@@ -7,8 +7,9 @@ mod output;
 mod reading;
 
 use shared::clock::Timestamp;
-use shared::model::{Export, ExportStatus, ExportStep, Tenant};
+use shared::model::{Export, ExportStatus, ExportStep, Notice, NoticeEvent, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};
+use shared::services::notices;
 use shared::store::{CommitError, Task, Transaction};
 
 use self::output::Output;
@@ -98,7 +99,8 @@ impl Job {
         Ok(())
     }
 
-    /// Replaces an export. What the tenant uses of exports follows its status.
+    /// Replaces an export. What the tenant uses of exports follows its status. The member who began it is told of its end, but not
+    /// that files are given up which were written.
     async fn replace_export(&self, before: &Export, after: &Export, tenant: Tenant) -> Result<(), TaskError> {
         let store = &self.environment.store;
         let is_other = before.status != after.status || before.is_cleared != after.is_cleared;
@@ -108,6 +110,12 @@ impl Job {
             if is_other {
                 let used = store.find_export_use(tenant).await?;
                 transaction.replace_export_use(&used, &used.after(after))?;
+            }
+            if before.status == ExportStatus::Running
+                && let Some(event) = NoticeEvent::end_of_export(after, tenant.mode)
+            {
+                let notice = Notice { id: self.ids.next(), at: self.environment.clock.now(), event };
+                notices::tell_actor(store, &mut transaction, &before.created_by, &notice).await?;
             }
             match store.commit(transaction).await {
                 Err(CommitError::Stale) if is_other && attempt < MAX_ATTEMPTS => {}
