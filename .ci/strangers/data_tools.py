@@ -1,7 +1,7 @@
 """Keeps copies with data tools, by the code and the settings that the guide prints under "Keeping a copy": dlt, a Singer tap,
 Airbyte's declarative connector, Zapier and n8n. Each of them reads changes and erasures, in a fixed order, in a few runs, or with
 --year in 20 runs in a year: some amid changes, and one after the feed has forgotten what they missed. After each run that is not
-amid changes, each copy must be what the API shows.
+amid changes, each copy must be what the API shows. Their key has only the scopes that the guide prints.
 
 Without --year, the program of the guide then keeps a copy while others write, is killed at odd moments, and must end with what
 the API shows, too; and DuckDB, polars and pandas read exports.
@@ -30,6 +30,8 @@ from pathlib import Path
 # Nothing is sent to the makers of the tools.
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "DO_NOT_TRACK": "true"}
 GUIDE = Path(__file__).parents[2] / "functions" / "README.md"
+# The keys of the local service.
+ENVIRONMENT = Path(__file__).parents[2] / "infra" / "local" / "environment.json"
 API = "https://api.rolecall.test/api/v1"
 # The changes that are made while the program of the guide runs.
 CHANGES = 150
@@ -322,10 +324,26 @@ def compare(copies, service):
 def started(rolecall, *arguments):
     with subprocess.Popen([rolecall, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            found = dict(re.match(r"(Rolecall|Acme live) +(\S+)", process.stdout.readline()).groups() for _ in range(2))
-            yield Service(found["Rolecall"] + "/api/v1", found["Acme live"])
+            found = {}
+            for line in process.stdout:
+                if words := re.match(r"(Rolecall|Acme live|DynamoDB) +(\S+)", line):
+                    found[words[1]] = words[2]
+                if "DynamoDB" in found:
+                    break
+            yield Service(found["Rolecall"] + "/api/v1", found["Acme live"], found["DynamoDB"])
         finally:
             process.terminate()
+
+
+def key_for_copies(rolecall, service, *more):
+    """A key with the scopes that the guide prints, and perhaps more of them."""
+    chapter = re.search(r"^## Keeping a copy\n(.*?)^#", GUIDE.read_text(), re.MULTILINE | re.DOTALL)[1]
+    scopes = re.search(r"with the scopes\s+`([^`]+)`", chapter)[1].split()
+    command = [Path(rolecall).with_name("rolecall-admin"), "--endpoint", service.endpoint, "--json"]
+    # The first organization of the local service.
+    command += ["key", "create", "1", "--name", "Copies", *(f"--scope={scope}" for scope in (*scopes, *more))]
+    environment = os.environ | {"CREDENTIAL_KEYS": json.loads(ENVIRONMENT.read_text())["Parameters"]["CREDENTIAL_KEYS"]}
+    return json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)["key"]
 
 
 def free_port():
@@ -343,7 +361,7 @@ def check_tools(rolecall, runs, last):
         for number in range(1, runs + 1):
             with started(rolecall, "--data", folder, "--port", port, "--now", f"{now:%Y-%m-%dT%H:%M:%SZ}") as service:
                 if not workers:
-                    environment = {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
+                    environment = {"ROLECALL_API": service.base, "ROLECALL_KEY": key_for_copies(rolecall, service)}
                     workers = [Worker(tool, environment) for tool in TOOLS]
                     for worker in workers:
                         stack.callback(worker.stop)
@@ -383,8 +401,8 @@ def check_tools(rolecall, runs, last):
 class Service:
     """The API of the local service, as this script uses it."""
 
-    def __init__(self, base, key):
-        self.base, self.key = base, key
+    def __init__(self, base, key, endpoint=None):
+        self.base, self.key, self.endpoint = base, key, endpoint
 
     def send(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -516,13 +534,14 @@ def shown(service):
     return rows
 
 
-def check_program(service):
+def check_program(rolecall, service):
     """Lets the program keep a copy while others write, and kills it again and again."""
+    heading = "A copy that stays current"
+    more = re.search(r"scopes\s+above and `([^`]+)`", printed_all(heading))[1]
+    environment = {"ROLECALL_API": service.base, "ROLECALL_KEY": key_for_copies(rolecall, service, more)}
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "copy.py").write_text(printed("A copy that stays current", "python"))
-        start = lambda: subprocess.Popen(
-            [sys.executable, "copy.py"], cwd=folder, env=os.environ | {"ROLECALL_API": service.base, "ROLECALL_KEY": service.key}
-        )
+        Path(folder, "copy.py").write_text(printed(heading, "python"))
+        start = lambda: subprocess.Popen([sys.executable, "copy.py"], cwd=folder, env=os.environ | environment)
         changes, process = Changes(service), start()
         try:
             for number in range(CHANGES):
@@ -567,7 +586,7 @@ def main(rolecall, *options):
         return
     check_tools(rolecall, *SHORT)
     with started(rolecall, "--memory", "--demo", "--port", "0") as service:
-        check_program(service)
+        check_program(rolecall, service)
         check_exports(service)
 
 

@@ -161,7 +161,8 @@ async fn an_owner_exports_everything_and_downloads_each_file() {
     let list = ada.get(PATH).await.expect(200);
     assert!(list.text.contains(&format!("<td data-label=\"Rows\" class=\"number\">{total}</td>")));
     says(&list, "Everything");
-    assert_eq!(links(&list, &format!("{PATH}/")), [NEW, &*path]);
+    // The notice at the top leads to the export, too.
+    assert_eq!(links(&list, &format!("{PATH}/")), [&*path, NEW]);
     // Each page with links has an entry, as each answer of the API. The list has no links.
     ada.get(&path).await.expect(200);
     let mut readers: Vec<_> = audited(&api, "export.read").await.into_iter().map(|(_, kind)| kind).collect();
@@ -298,7 +299,8 @@ async fn an_erasure_ends_exports_at_once() {
     }
     let list = ada.get(PATH).await.expect(200);
     assert!(list.text.contains("is-ended") && list.text.contains("is-failed"));
-    assert_eq!(list.text.matches("Somebody was erased, so its files were deleted.").count(), 2);
+    // Both say it, and so does the notice at the top.
+    assert_eq!(list.text.matches("Somebody was erased, so its files were deleted.").count(), 3);
     assert_eq!(audited(&api, "export.read").await.len(), read);
 }
 

@@ -270,7 +270,8 @@ async fn the_index_of_the_search_leads_to_all_operations_and_headings() {
     for entry in index.as_array().unwrap() {
         let [title, url, label, words] = &entry.as_array().unwrap()[..] else { panic!("{entry}") };
         assert!(![title, url, label].iter().any(|value| value.as_str().unwrap().is_empty()), "{entry}");
-        assert!(words.is_string());
+        let words: Vec<_> = words.as_str().unwrap().split_whitespace().collect();
+        assert!(words.is_sorted_by(|word, next| word < next), "each once: {entry}");
         let (page, anchor) = url.as_str().unwrap().split_once('#').unwrap_or((url.as_str().unwrap(), ""));
         let page = pages[page].root_element();
         assert!(anchor.is_empty() || !select(page, &format!("[id={anchor}]")).is_empty(), "{url}");

@@ -1,5 +1,5 @@
-//! What members are told about their work: who mentioned them in a note, and that their imports ended. They see it on the next page,
-//! without another sign-in.
+//! What members are told about their work: who mentioned them in a note, and that their imports and exports ended. They see it on the
+//! next page, without another sign-in.
 
 use http::Method;
 use jiff::SignedDuration;
@@ -438,6 +438,88 @@ async fn an_import_that_is_killed_at_its_end_tells_once() {
     }
     settle(&api, import).await;
     api.run_all_tasks().await;
+    assert!(calls > 5, "{calls}");
+    assert_eq!(told(&ada).await.len(), 1);
+}
+
+/// Begins an export on the page. Returns the path of its page.
+async fn begin_export(browser: &Browser<'_>, format: &str) -> String {
+    let all = ["candidates", "notes"].map(|kind| ("kinds", kind));
+    let fields = [&[("format", format), ("role_id", "")], &all[..]].concat();
+    browser.post("/dashboard/exports/new", &fields).await.expect(303).header("location").to_owned()
+}
+
+async fn run_export(api: &TestApi) {
+    for _ in 0..5 {
+        api.run_tasks().await;
+        api.run_feed().await;
+    }
+}
+
+#[tokio::test]
+async fn the_member_who_began_an_export_is_told_that_it_ended() {
+    let api = TestApi::new().await;
+    let ada = session(&api, &owner(&api, ACME).await).await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Owner).await;
+    let jos = session(&api, &jo).await;
+    let jane = candidate(&api, "Jane").await;
+    let path = begin_export(&ada, "ndjson").await;
+    assert_eq!(band(&ada).await.0, "", "it is being written");
+    run_export(&api).await;
+    let done = "Your export (NDJSON) is done. Its files are kept for 24 hours.";
+    assert_eq!(band(&ada).await, (format!("{done} See your notices"), vec![path, PATH.to_owned()]));
+    // An erasure ends the one that runs. The files of the other one were told of.
+    let path = begin_export(&jos, "csv").await;
+    erase(&api, jane).await.expect(202);
+    run_export(&api).await;
+    let failed =
+        "Your export (CSV) has failed: Somebody was erased, so its files were deleted. Begin another export.";
+    assert_eq!(band(&jos).await, (format!("{failed} See your notices"), vec![path, PATH.to_owned()]));
+    assert_eq!(told(&jos).await, [failed]);
+    assert_eq!(told(&ada).await, [done]);
+}
+
+#[tokio::test]
+async fn a_key_that_exports_tells_nobody_and_test_data_has_no_link_among_live_data() {
+    let api = TestApi::new().await;
+    let owner = owner(&api, ACME).await;
+    let ada = session(&api, &owner).await;
+    api.post("/api/v1/exports", json!({ "format": "ndjson" })).await.expect(201);
+    run_export(&api).await;
+    assert_eq!(told(&ada).await, [""; 0]);
+    ada.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
+    let path = begin_export(&ada, "ndjson").await;
+    run_export(&api).await;
+    let done = "Your export of test data (NDJSON) is done. Its files are kept for 24 hours. See your notices";
+    assert_eq!(band(&ada).await, (done.to_owned(), vec![path, PATH.to_owned()]));
+    ada.post("/dashboard/mode", &[("mode", "live")]).await.expect(303);
+    assert_eq!(band(&ada).await, (done.to_owned(), vec![PATH.to_owned()]));
+    // A member who was removed has no notices.
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Owner).await;
+    begin_export(&session(&api, &jo).await, "ndjson").await;
+    let fresh = session(&api, &owner).await;
+    fresh.post(&format!("/dashboard/settings/members/{}/remove", jo.id), &[]).await.expect(303);
+    run_export(&api).await;
+    assert!(api.store().list_notices(live(ACME).organization, jo.id).await.unwrap().is_empty());
+    let exports = api.get("/api/v1/exports").await.expect(200);
+    assert_eq!(exports.body["data"][0]["status"], "done");
+}
+
+/// A run that is killed after any call is repeated, and tells once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_export_that_is_killed_at_its_end_tells_once() {
+    let api = TestApi::new().await;
+    let ada = session(&api, &owner(&api, ACME).await).await;
+    candidate(&api, "Jane").await;
+    begin_export(&ada, "ndjson").await;
+    let mut calls = 0;
+    while told(&ada).await.is_empty() {
+        api.run_tasks_with(calls).await;
+        api.let_leases_end();
+        calls += 1;
+        assert!(calls < 100, "it never ends");
+    }
+    run_export(&api).await;
     assert!(calls > 5, "{calls}");
     assert_eq!(told(&ada).await.len(), 1);
 }

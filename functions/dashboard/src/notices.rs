@@ -1,5 +1,5 @@
 //! Settings > Account > Notices: what has happened to the member's account, what owners should know of, who mentioned the member,
-//! and which imports ended.
+//! and which imports and exports ended.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -26,6 +26,13 @@ const fn whole(sentence: String) -> Told {
     Told { before: sentence, link: None, after: String::new() }
 }
 
+/// The sentence of an event, which begins with these words. They are a link to this path.
+fn beginning_with(words: &str, path: String, event: &NoticeEvent) -> Told {
+    let sentence = event.sentence();
+    let after = sentence.strip_prefix(words).unwrap_or(&sentence).to_owned();
+    Told { before: String::new(), link: Some((path, words.to_owned())), after }
+}
+
 /// What the member is told. A link leads to data in the mode that the dashboard shows.
 pub(crate) fn told(event: &NoticeEvent, request: &MemberRequest, name: &str) -> Told {
     let shown = request.tenant().mode;
@@ -36,12 +43,10 @@ pub(crate) fn told(event: &NoticeEvent, request: &MemberRequest, name: &str) -> 
             after: ".".to_owned(),
         },
         NoticeEvent::ImportEnded { import, mode, .. } if *mode == shown => {
-            let (linked, sentence) = ("Your import", event.sentence());
-            Told {
-                before: String::new(),
-                link: Some((format!("/dashboard/imports/{import}"), linked.to_owned())),
-                after: sentence.trim_start_matches(linked).to_owned(),
-            }
+            beginning_with("Your import", format!("/dashboard/imports/{import}"), event)
+        }
+        NoticeEvent::ExportEnded { export, mode, .. } if *mode == shown => {
+            beginning_with("Your export", format!("/dashboard/exports/{export}"), event)
         }
         _ => whole(event.sentence()),
     }

@@ -29,7 +29,7 @@ function element(name, properties = {}, ...children) {
 const search = document.querySelector(".search");
 const query = document.getElementById("search");
 const results = search.querySelector(".results");
-/** The entries of the index: title, URL, label, and more words. */
+/** The entries of the index: title, URL, label, and more words in lower case, each once. */
 let entries;
 
 /** Returns how well an entry matches a word; 0 if it doesn't. */
@@ -40,9 +40,8 @@ function score([title, , label, words], word) {
   if (name.includes(` ${word}`)) return 8;
   if (name.includes(word)) return 6;
   if (label.toLowerCase().includes(word)) return 4;
-  const text = words.toLowerCase();
-  if (new RegExp(`(^|[^a-z0-9])${word.replace(/[^\w]/g, "\\$&")}`).test(text)) return 2;
-  return text.includes(word) ? 1 : 0;
+  if (new RegExp(`(^|[^a-z0-9])${word.replace(/[^\w]/g, "\\$&")}`).test(words)) return 2;
+  return words.includes(word) ? 1 : 0;
 }
 
 /** Returns the entries that contain all words, best first. */
@@ -55,7 +54,8 @@ function matches(words) {
 }
 
 async function find() {
-  const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const marked = query.value.toLowerCase().split(/\s+/);
+  const words = marked.map((word) => word.replace(/^[.,;:!?()"]+|[.,;:!?()"]+$/g, "")).filter(Boolean);
   results.hidden = words.length === 0;
   if (results.hidden) return;
   const [count, list] = results.children;

@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, Device, EndpointUrl, Import, ImportFormat, ImportStatus, MemberRole, Mode, Name, Text};
+use super::{
+    Actor, Device, EndpointUrl, Export, ExportFormat, ExportStatus, Import, ImportFormat, ImportStatus,
+    MemberRole, Mode, Name, Text,
+};
 use crate::clock::Timestamp;
 use crate::id::Id;
 
@@ -110,6 +113,18 @@ pub enum NoticeEvent {
         /// How it ended.
         outcome: ImportOutcome,
     },
+    /// An export ended that the member had begun.
+    ExportEnded {
+        /// The export.
+        export: Id,
+        /// The mode of the data.
+        mode: Mode,
+        /// The format of the files.
+        format: ExportFormat,
+        /// Why there are no files, as a sentence; `None` if there are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
 }
 
 /// How an import ended.
@@ -171,7 +186,7 @@ impl ImportOutcome {
 
 impl NoticeEvent {
     /// The end of this import; `None` if it goes on.
-    pub fn end_of(import: &Import, mode: Mode) -> Option<Self> {
+    pub fn end_of_import(import: &Import, mode: Mode) -> Option<Self> {
         let (format, source) = (import.format, import.settings.source.clone());
         ImportOutcome::of(import).map(|outcome| Self::ImportEnded {
             import: import.id,
@@ -180,6 +195,16 @@ impl NoticeEvent {
             source,
             outcome,
         })
+    }
+
+    /// The end of this export; `None` if it goes on.
+    pub fn end_of_export(export: &Export, mode: Mode) -> Option<Self> {
+        let reason = match export.status {
+            ExportStatus::Running => return None,
+            ExportStatus::Done => None,
+            ExportStatus::Failed => Some(export.reason.clone().unwrap_or_default()),
+        };
+        Some(Self::ExportEnded { export: export.id, mode, format: export.format, reason })
     }
 
     /// The event as a sentence.
@@ -225,14 +250,26 @@ impl NoticeEvent {
                 format!("{} mentioned you in a note about a candidate in {} data.", by.described(), mode.as_str())
             }
             Self::ImportEnded { mode, format, source, outcome, .. } => {
-                let of = match mode {
-                    Mode::Live => "",
-                    Mode::Test => " of test data",
-                };
+                let of = of_data(*mode);
                 let from = source.as_ref().map(|source| format!(" from {}", source.as_str()));
                 let (from, format) = (from.unwrap_or_default(), format.as_str().to_uppercase());
                 format!("Your import{of}{from} ({format}) {}", outcome.sentence())
             }
+            Self::ExportEnded { mode, format, reason, .. } => {
+                let (of, format) = (of_data(*mode), format.as_str().to_uppercase());
+                match reason {
+                    None => format!("Your export{of} ({format}) is done. Its files are kept for 24 hours."),
+                    Some(reason) => format!("Your export{of} ({format}) has failed: {reason}"),
+                }
+            }
         }
+    }
+}
+
+/// What an import or an export is of; nothing if it is of live data.
+const fn of_data(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Live => "",
+        Mode::Test => " of test data",
     }
 }

@@ -7,8 +7,9 @@ mod output;
 mod reading;
 
 use shared::clock::Timestamp;
-use shared::model::{Export, ExportStatus, ExportStep, Organization, Tenant};
+use shared::model::{Export, ExportStatus, ExportStep, Notice, NoticeEvent, Organization, Tenant};
 use shared::providers::bucket::{Bucket, BucketError};
+use shared::services::notices;
 use shared::store::{CommitError, Task, Transaction};
 
 use self::output::Output;
@@ -68,7 +69,9 @@ impl Job {
             ExportStep::Files => None,
         };
         let Some(next) = next else {
-            output.finish(bucket, leased, tenant, clock.now()).await?;
+            if !output.finish(bucket, leased, tenant, clock.now()).await? {
+                return Err(BucketError::Changed.into());
+            }
             let done = leased.after_turn(output.heads(), None, clock.now());
             return self.replace_export(leased, &done, tenant).await;
         };
@@ -82,7 +85,9 @@ impl Job {
             }
             None => leased.clone(),
         };
-        output.store(bucket, &before, tenant, next.0 == ExportStep::Files, clock.now()).await?;
+        if !output.store(bucket, &before, tenant, next.0 == ExportStep::Files, clock.now()).await? {
+            return Err(BucketError::Changed.into());
+        }
         let after = before.after_turn(output.heads(), Some(next), clock.now());
         self.replace_export(&before, &after, tenant).await
     }
@@ -114,7 +119,8 @@ impl Job {
         Ok(())
     }
 
-    /// Replaces an export. What the tenant uses of exports follows its status.
+    /// Replaces an export. What the tenant uses of exports follows its status. The member who began it is told of its end, but not
+    /// that files are given up which were written.
     async fn replace_export(&self, before: &Export, after: &Export, tenant: Tenant) -> Result<(), TaskError> {
         let store = &self.environment.store;
         let is_other = before.status != after.status || before.is_cleared != after.is_cleared;
@@ -124,6 +130,12 @@ impl Job {
             if is_other {
                 let used = store.find_export_use(tenant).await?;
                 transaction.replace_export_use(&used, &used.after(after))?;
+            }
+            if before.status == ExportStatus::Running
+                && let Some(event) = NoticeEvent::end_of_export(after, tenant.mode)
+            {
+                let notice = Notice { id: self.ids.next(), at: self.environment.clock.now(), event };
+                notices::tell_actor(store, &mut transaction, &before.created_by, &notice).await?;
             }
             match store.commit(transaction).await {
                 Err(CommitError::Stale) if is_other && attempt < MAX_ATTEMPTS => {}
@@ -148,8 +160,10 @@ async fn delete_files(
         }
         bucket.delete(&key, now).await?;
     }
-    for rest in export.rests(tenant) {
-        bucket.delete(&rest, now).await?;
+    for kind in export.kinds.iter().map(|kind| Some(*kind)).chain([None]) {
+        for rest in export.rests(tenant, kind) {
+            bucket.delete(&rest, now).await?;
+        }
     }
     Ok(())
 }

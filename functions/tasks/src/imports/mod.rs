@@ -279,7 +279,7 @@ impl Job {
             if before.is_unfinished() && !after.is_unfinished() {
                 transaction.replace_import_use(&used, &used.without(before.id))?;
             }
-            if let Some(event) = NoticeEvent::end_of(after, tenant.mode) {
+            if let Some(event) = NoticeEvent::end_of_import(after, tenant.mode) {
                 let notice = Notice { id: self.ids.next(), at: self.now, event };
                 notices::tell_actor(store, &mut transaction, before.asked_by(), &notice).await?;
             }
