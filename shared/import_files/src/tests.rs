@@ -210,13 +210,60 @@ fn values_are_what_people_typed() {
 
 #[test]
 fn a_phone_is_bare_whatever_a_program_has_put_around_it() {
-    for phone in ["48512345678,0", "48512345678.00", "48.512.345.678", "\u{202d}48512345678\u{202c}"] {
+    for phone in [
+        "48512345678,0",
+        "48512345678.00",
+        "48.512.345.678",
+        "48,51,23,45,678",
+        "48 512 345 678",
+        "48\u{202f}512\u{202f}345\u{202f}678",
+        "48 51 234 56 78",
+        "\u{202d}48512345678\u{202c}",
+    ] {
         let outcome = csv(&format!("Name,Email,Phone\nA,a@x.example,\"{phone}\"\n")).unwrap();
         assert!(
             outcome.messages(1).contains("+4948512345678 or +48512345678"),
             "{phone}: {}",
             outcome.messages(1)
         );
+    }
+}
+
+#[test]
+fn spaces_between_digits_show_no_country() {
+    let phone = |phone: &str, country: &str, plain_phones| {
+        let settings =
+            Settings { plain_phones, country: country.parse().ok(), ..Settings::new(FileFormat::Csv) };
+        let text = format!("Name,Email,Phone\nA,a@x.example,\"{phone}\"\n");
+        let (now, mut phone) = ("2026-11-28T12:00:00Z".parse().unwrap(), None);
+        read_file(Cursor::new(text.as_bytes()), &settings, now, &mut |row| {
+            let row: Option<Value> = row.verdict.ok().map(|json| serde_json::from_str(&json).unwrap());
+            phone = row.and_then(|row| row["phone"].as_str().map(ToOwned::to_owned));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        phone
+    };
+    let (national, international) = (Some(PlainPhones::National), Some(PlainPhones::International));
+    for (typed, country, plain_phones, read) in [
+        ("415 555 0123", "US", None, Some("+14155550123")),
+        ("(415) 555-0123", "US", international, Some("+14155550123")),
+        ("415.555.0123", "US", international, Some("+14155550123")),
+        ("1 415 555 0123", "US", None, Some("+14155550123")),
+        ("1 415 555 0123", "DE", None, Some("+14155550123")),
+        ("44 7911 123456", "GB", None, Some("+447911123456")),
+        ("44 7911 123456", "DE", international, Some("+447911123456")),
+        ("46 70 123 45 67", "DE", international, Some("+46701234567")),
+        ("31 6 1234 5678", "NL", None, Some("+31612345678")),
+        ("48 512 345 678", "DE", None, None),
+        ("48 512 345 678", "DE", international, Some("+48512345678")),
+        ("48 512 345 678", "DE", national, Some("+4948512345678")),
+        ("48 512 345 678", "PL", None, Some("+48512345678")),
+        ("512 345 678", "PL", None, Some("+48512345678")),
+        ("0151 23456789", "DE", international, Some("+4915123456789")),
+        ("0048 512 345 678", "DE", national, Some("+48512345678")),
+    ] {
+        assert_eq!(phone(typed, country, plain_phones).as_deref(), read, "{typed} in {country}");
     }
 }
 
