@@ -265,10 +265,9 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Cell;
 
     fn record(cells: &[&str]) -> Record {
-        Record { line: 1, cells: cells.iter().map(|cell| Cell::text(cell)).collect() }
+        Record { line: 1, empty: 0, cells: cells.iter().map(|cell| Cell::text(cell)).collect() }
     }
 
     fn fields(cells: &[&str], mapping: Option<&Mapping>) -> Result<Vec<Option<Field>>, String> {

@@ -96,6 +96,7 @@ pub(crate) fn read<S: Spreadsheet>(
         if record.line <= header.line {
             return ControlFlow::Continue(());
         }
+        report.skipped += record.empty;
         if !is_row(&header, &record) {
             report.skipped += 1;
             return ControlFlow::Continue(());
@@ -158,7 +159,8 @@ impl RowReader<'_> {
         let (columns, cells) = (self.header.columns.len(), record.cells.len());
         if self.has_all_cells && (record.width() > columns || cells < columns) {
             let count = if cells < columns { cells } else { record.width() };
-            let wrong = format!("row has {count} cells, but the header has {columns}");
+            let noun = if count == 1 { "cell" } else { "cells" };
+            let wrong = format!("row has {count} {noun}, but the header has {columns}");
             return (Err(vec![wrong]), Vec::new());
         }
         let mut row =

@@ -318,6 +318,49 @@ fn a_person_is_never_lost_in_a_broken_file() {
 }
 
 #[test]
+fn lines_may_end_as_on_any_system() {
+    for end in ["\r", "\r\n", "\n"] {
+        let read = |text: &str| csv(&text.replace('\n', end)).unwrap();
+        let text =
+            "\nName,Email,Notes\n\n\na,a@x.example,\"1\n\n2\"\n  \nb,b@x.example,\nc\n\nd,d@x.example,x";
+        for text in [text.to_owned(), format!("{text}\n")] {
+            let outcome = read(&text);
+            assert_eq!(outcome.verdicts(), "1+ 2+ 3x 4+", "{end:?}");
+            assert_eq!(
+                outcome.rows.iter().map(|row| row.line).collect::<Vec<_>>(),
+                [5, 9, 10, 12],
+                "{end:?}"
+            );
+            assert_eq!(outcome.report.skipped, 4, "{end:?}");
+            assert_eq!(outcome.values("/notes/0/text")[0], "1\n\n2", "{end:?}");
+            assert_eq!(outcome.messages(3), "row has 1 cell, but the header has 3");
+        }
+        assert_eq!(read("sep=;\nName;Email\na, b;a@x.example\n").values("/name"), ["a, b"]);
+        assert_eq!(
+            csv(&"Name,Email\n\n\"b,b@x.example\n".replace('\n', end)).err().as_deref(),
+            Some("The quote of line 3 is not closed")
+        );
+    }
+}
+
+#[test]
+fn empty_rows_of_a_workbook_are_counted_and_end_nothing() {
+    let outcome = example("openpyxl-gap.xlsx", &Reading::default());
+    assert_eq!(outcome.values("/name"), ["First Person", "Gap Person"]);
+    assert_eq!(outcome.rows[1].line, 5_000);
+    assert_eq!(outcome.report.skipped, 4_997);
+}
+
+#[test]
+fn sheets_that_are_not_read_are_named() {
+    let outcome = example("openpyxl-two-sheets.xlsx", &Reading::default());
+    assert_eq!(outcome.values("/name"), ["Only First"]);
+    assert_eq!(outcome.report.warnings, ["Other sheets were not read: \"2026\". `sheet` chooses one"]);
+    let chosen = Reading { sheet: Some("2026"), ..Reading::default() };
+    assert_eq!(example("openpyxl-two-sheets.xlsx", &chosen).report.warnings, Vec::<String>::new());
+}
+
+#[test]
 fn what_is_no_spreadsheet_is_refused_with_the_way_out() {
     let xlsx = |bytes: &[u8]| read(Cursor::new(bytes), FileFormat::Xlsx, &Reading::default()).err().unwrap();
     assert!(xlsx(b"<html><table>").contains("web page"));
