@@ -368,7 +368,9 @@ fn what_is_no_spreadsheet_is_refused_with_the_way_out() {
     assert!(xlsx(b"").contains("not a workbook"));
     assert!(xlsx(b"PK\x03\x04 cut").contains("can't be read"));
     assert!(xlsx(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1]).contains(".xls"));
-    let workbook = std::fs::read(format!("{}/files/poi.xlsx", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let bytes = |name: &str| std::fs::read(format!("{}/files/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert!(xlsx(&bytes("excelize-password.xlsx")).contains("needs a password"));
+    let workbook = bytes("poi.xlsx");
     let as_csv = read(Cursor::new(&workbook), FileFormat::Csv, &Reading::default()).err().unwrap();
     assert!(as_csv.contains("format xlsx"));
     let sheet = Reading { sheet: Some("Nobody"), ..Reading::default() };
