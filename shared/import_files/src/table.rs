@@ -85,7 +85,11 @@ pub(crate) fn read<S: Spreadsheet>(
     });
     let mut report = Report {
         mapping: Some(header.mapping()),
-        warnings: file.warnings().into_iter().chain(survey.warnings()).chain(left_out).collect(),
+        warnings: [file.warnings(), header.warnings(), survey.warnings()]
+            .into_iter()
+            .flatten()
+            .chain(left_out)
+            .collect(),
         date_format: survey.date_format(),
         ..Report::default()
     };
@@ -195,9 +199,8 @@ struct RowCells<'r> {
 impl<'r> RowCells<'r> {
     /// The cells of a field that are not blank.
     fn cells(&self, field: Field) -> impl Iterator<Item = &'r Cell> + use<'r> {
-        let columns = self.reader.header.columns.iter().zip(&self.record.cells);
-        let is_filled = |cell: &&Cell| !cell.is_blank() || cell.link.is_some();
-        columns.filter(move |(column, _)| column.field == Some(field)).map(|(_, cell)| cell).filter(is_filled)
+        let cells = self.reader.header.cells(field, self.record);
+        cells.filter(|cell| !cell.is_blank() || cell.link.is_some())
     }
 
     fn cell(&self, field: Field) -> Option<&'r Cell> {
@@ -206,7 +209,7 @@ impl<'r> RowCells<'r> {
 
     /// The cell of a field, unless it says that there is nothing.
     fn value(&self, field: Field) -> Option<&'r Cell> {
-        self.cell(field).filter(|cell| !is_nothing(cell))
+        self.cells(field).find(|cell| !is_nothing(cell))
     }
 
     fn warn(&mut self, warning: impl Into<String>) {
@@ -305,6 +308,10 @@ impl<'r> RowCells<'r> {
         let first = addresses.next()?;
         if addresses.next().is_some() {
             self.warn("email has several addresses: the first is taken");
+        }
+        // Without a scheme, no query ends an address.
+        if first.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('?')) {
+            self.fail("email must be an e-mail address, such as jane@example.com");
         }
         Some(first)
     }

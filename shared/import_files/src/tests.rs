@@ -403,6 +403,36 @@ fn lines_of_json_are_rows_as_they_are() {
 }
 
 #[test]
+fn an_array_is_no_ndjson() {
+    for text in ["[{\"name\":\"Anna\"}]", "\n[\n {\n"] {
+        let refused = read(Cursor::new(text.as_bytes()), FileFormat::Ndjson, &Reading::default()).err();
+        assert!(refused.unwrap().starts_with("This is a JSON array, not NDJSON"));
+    }
+}
+
+#[test]
+fn the_first_filled_column_of_a_field_counts() {
+    let text = concat!(
+        "Name,Mobile,Email,Phone\n",
+        "A,+4915112345678,a@x.example,+49301234567\n",
+        "B,+4915112345678,b@x.example,\n",
+        "C,+4915112345678,c@x.example,N/A\n",
+    );
+    let outcome = csv(text).unwrap();
+    assert_eq!(outcome.verdicts(), "1+ 2+ 3+");
+    assert_eq!(outcome.values("/phone"), ["+49301234567", "+4915112345678", "+4915112345678"]);
+    assert!(outcome.report.warnings[0].contains("\"Phone\", \"Mobile\" all have `phone`"));
+}
+
+#[test]
+fn a_query_is_no_part_of_an_address() {
+    let outcome = csv("Name,Email\nA,a@x.example?subject=Hi\nB,mailto:b@x.example?subject=Hi\n").unwrap();
+    assert_eq!(outcome.verdicts(), "1x 2+");
+    assert_eq!(outcome.messages(1), "email must be an e-mail address, such as jane@example.com");
+    assert_eq!(outcome.values("/email")[1], "b@x.example");
+}
+
+#[test]
 fn special_cells_are_read_as_they_are_meant() {
     let text = concat!(
         "Name,Email,Phone,Tags,Sources,Notes,Created at\n",
