@@ -212,7 +212,7 @@ impl fmt::Display for Converted {
             }
         }
         for warning in warnings {
-            writeln!(f, "{warning}.")?;
+            writeln!(f, "{}.", line(warning))?;
         }
         if let Some(format) = date_format {
             writeln!(f, "All dates can be read with --date-format {}.", format.as_str())?;

@@ -4,7 +4,7 @@
 //! lose.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 
 use encoding_rs::WINDOWS_1252;
 use flate2::Crc;
@@ -16,6 +16,7 @@ use shared::model::{CandidateFileKind, CaseFolded, Email, ZippedFile};
 use shared::providers::bucket::MAX_UPLOAD;
 use zip::CompressionMethod;
 use zip::read::Config;
+use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 
 /// The maximum number of files.
@@ -31,6 +32,13 @@ const BEFORE_CONTENT: usize = LOCAL_HEADER + 2 * u16::MAX as usize;
 /// The size of an entry's header without its name and its further fields.
 const LOCAL_HEADER: usize = 30;
 const LOCAL_MAGIC: &[u8] = b"PK\x03\x04";
+/// The first bytes of files that are no ZIP files, and what they are. `PK` begins one that is not whole.
+const OTHERS: [(&[u8], &str); 4] = [
+    (b"PK", "it is damaged or incomplete"),
+    (b"Rar!", "it is a RAR file. Pack the files as ZIP"),
+    (b"7z\xbc\xaf\x27\x1c", "it is a 7z file. Pack the files as ZIP"),
+    (b"", "it is no ZIP file"),
+];
 /// What systems put into an archive beside the files of people.
 const OF_SYSTEMS: [&str; 4] = [".ds_store", "thumbs.db", "desktop.ini", "__macosx"];
 
@@ -62,9 +70,20 @@ pub struct Archive {
 
 impl Archive {
     /// Reads the directory of an archive.
-    pub fn read(file: impl Read + Seek) -> Result<Self, ArchiveRefusal> {
-        let unreadable = |error: zip::result::ZipError| ArchiveRefusal::Unreadable(error.to_string());
-        let mut entries = ZipIterable::try_new(file, Config::default()).map_err(unreadable)?;
+    pub fn read(mut file: impl Read + Seek) -> Result<Self, ArchiveRefusal> {
+        let io = |error: io::Error| ArchiveRefusal::Unreadable(error.to_string());
+        let unreadable = |error: ZipError| ArchiveRefusal::Unreadable(error.to_string());
+        let mut entries = match ZipIterable::try_new(&mut file, Config::default()) {
+            Ok(entries) => entries,
+            Err(ZipError::InvalidArchive(_)) => {
+                let mut first = Vec::new();
+                file.rewind().map_err(io)?;
+                file.take(8).read_to_end(&mut first).map_err(io)?;
+                let other = OTHERS.iter().find(|(magic, _)| first.starts_with(magic));
+                return Err(ArchiveRefusal::Unreadable(other.map_or("", |(_, what)| what).to_owned()));
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
         if entries.len() > MAX_ENTRIES {
             return Err(ArchiveRefusal::ManyFiles);
         }
@@ -453,7 +472,18 @@ mod tests {
         let refused = archive("resumes-python-same-name.zip").unwrap_err();
         assert!(refused.contains("several files that are called CV.pdf"), "{refused}");
         let broken = Archive::read(std::io::Cursor::new(b"PK no archive".to_vec())).unwrap_err();
-        assert!(broken.to_string().starts_with("The ZIP file can't be read"), "{broken}");
+        assert_eq!(broken.to_string(), "The ZIP file can't be read: it is damaged or incomplete");
+        for (bytes, refusal) in [
+            (
+                b"Rar!\x1a\x07\0xxxxxxxxxxxxxxxxxxxxxxxx".as_slice(),
+                "The ZIP file can't be read: it is a RAR file. Pack",
+            ),
+            (b"7z\xbc\xaf\x27\x1cxxxxxxxxxxxxxxxxxxxxx", "The ZIP file can't be read: it is a 7z file. Pack"),
+            (b"", "The ZIP file can't be read: it is no ZIP file"),
+        ] {
+            let other = Archive::read(std::io::Cursor::new(bytes.to_vec())).unwrap_err().to_string();
+            assert!(other.starts_with(refusal), "{other}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use encoding_rs::{Encoding as Codec, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
-use memchr::memchr_iter;
+use memchr::memchr2_iter;
 
 use crate::Mapping;
 use crate::cell::Cell;
@@ -52,7 +52,8 @@ impl<F: Read + Seek> CsvFile<F> {
         let mut beginning = Vec::new();
         self.decoded()?.take(16).read_to_end(&mut beginning)?;
         let text = String::from_utf8_lossy(&beginning);
-        let line = text.trim_start_matches('\u{FEFF}').lines().next().unwrap_or_default().trim_matches('"');
+        let line = text.trim_start_matches('\u{FEFF}').split(['\r', '\n']).next().unwrap_or_default();
+        let line = line.trim_matches('"');
         let separator =
             line.get(..4).filter(|name| name.eq_ignore_ascii_case("sep=")).and_then(|_| line.get(4..));
         Ok(separator.and_then(|separator| match separator.as_bytes() {
@@ -99,6 +100,7 @@ impl<F: Read + Seek> Spreadsheet for CsvFile<F> {
             input: vec![0; 64 * 1024],
             unread: 0..0,
             lines: 0,
+            is_return: false,
             content: vec![0; 4 * 1024],
             ends: vec![0; 64],
         };
@@ -116,7 +118,7 @@ impl<F: Read + Seek> Spreadsheet for CsvFile<F> {
             Some(Record { cells, .. }) if cells.len() == 1 && cells.iter().all(|cell| cell.text == end) => {
                 Ok(())
             }
-            Some(Record { line, cells }) => {
+            Some(Record { line, cells, .. }) => {
                 let newlines = |cell: &Cell| u64::try_from(cell.text.matches('\n').count()).unwrap_or(0);
                 let open: u64 = cells.iter().rev().skip(1).map(newlines).sum();
                 Err(Refusal::OpenQuote { line: line + open })
@@ -138,15 +140,17 @@ struct Records<R> {
     reader: Reader,
     input: Vec<u8>,
     unread: std::ops::Range<usize>,
-    /// The newlines so far.
+    /// The line ends so far.
     lines: u64,
+    /// Whether the last byte was a carriage return, so that a newline ends the same line.
+    is_return: bool,
     content: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl<R: Read> Records<R> {
     fn next(&mut self) -> Result<Option<Record>, Refusal> {
-        let (mut length, mut count, mut newlines, mut is_line_end) = (0, 0, 0, false);
+        let (mut length, mut count, mut line_ends, mut is_line_end) = (0, 0, 0, false);
         loop {
             if self.unread.is_empty() {
                 let read = self.text.read(&mut self.input)?;
@@ -157,13 +161,14 @@ impl<R: Read> Records<R> {
             let (result, consumed, written, ended) =
                 self.reader.read_record(input, content.unwrap_or_default(), ends.unwrap_or_default());
             let consumed_bytes = input.get(..consumed).unwrap_or_default();
-            newlines += memchr_iter(b'\n', consumed_bytes).count();
-            // At the end of the file, a newline before it is inside an open quote.
+            line_ends += count_line_ends(consumed_bytes, self.is_return);
+            // At the end of the file, a line end before it is inside an open quote.
             is_line_end = if input.is_empty() {
                 false
             } else {
-                consumed_bytes.last().map_or(is_line_end, |last| *last == b'\n')
+                consumed_bytes.last().map_or(is_line_end, |last| matches!(last, b'\r' | b'\n'))
             };
+            self.is_return = consumed_bytes.last().map_or(self.is_return, |last| *last == b'\r');
             self.unread.start += consumed;
             (length, count) = (length + written, count + ended);
             match result {
@@ -178,17 +183,27 @@ impl<R: Read> Records<R> {
             }
         }
         let content = self.content.get(..length).unwrap_or_default();
-        let inside = memchr_iter(b'\n', content).count();
-        // Newlines before the record end blank lines or the line before.
-        let before = newlines.saturating_sub(inside + usize::from(is_line_end));
-        let line = self.lines + u64::try_from(before).unwrap_or(0) + 1;
-        self.lines += u64::try_from(newlines).unwrap_or(0);
-        let mut start = 0;
+        let (mut start, mut inside) = (0, 0);
         let cells = self.ends.get(..count).unwrap_or_default().iter().map(|end| {
             let cell = content.get(start..*end).unwrap_or_default();
             start = *end;
+            inside += count_line_ends(cell, false);
             Cell::text(&String::from_utf8_lossy(cell))
         });
-        Ok(Some(Record { line, cells: cells.collect() }))
+        let cells = cells.collect();
+        // Line ends before the record are of empty lines.
+        let empty = line_ends.saturating_sub(inside + u64::from(is_line_end));
+        let line = self.lines + empty + 1;
+        self.lines += line_ends;
+        Ok(Some(Record { line, empty, cells }))
     }
+}
+
+/// The number of line ends: newlines, carriage returns, or both together.
+fn count_line_ends(bytes: &[u8], is_after_return: bool) -> u64 {
+    let is_end = |at: &usize| {
+        let before = at.checked_sub(1).map_or(is_after_return, |before| bytes.get(before) == Some(&b'\r'));
+        bytes.get(*at) == Some(&b'\r') || !before
+    };
+    memchr2_iter(b'\r', b'\n', bytes).filter(is_end).map(|_| 1).sum()
 }

@@ -28,6 +28,8 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// The day before the first one that spreadsheets count. They count one day in 1900 that was none.
 const DAY_ZERO: Date = jiff::civil::date(1899, 12, 30);
+/// The first instant of 1900. What is earlier is a typing error, or of another calendar.
+const FIRST: Timestamp = Timestamp::constant(-2_208_988_800, 0);
 /// The days that spreadsheets count that are dates of a person's history: from 1954 to 2119.
 const COUNTED: std::ops::Range<f64> = 20_000.0..80_000.0;
 
@@ -41,6 +43,13 @@ pub(crate) enum Read {
 }
 
 impl Read {
+    fn is_too_early(&self) -> bool {
+        match self {
+            Self::Exact(time) => *time < FIRST,
+            Self::Local(date, _) => date.year() < 1900,
+        }
+    }
+
     /// The time in a time zone. A date is its first instant.
     pub(crate) fn in_zone(self, zone: &TimeZone) -> Option<Timestamp> {
         match self {
@@ -57,6 +66,17 @@ impl Read {
 
 /// Reads the date of a cell. Fails with the end of a sentence that begins with the name of a field.
 pub(crate) fn read(cell: &Cell, format: Option<DateFormat>) -> Result<Read, String> {
+    let read = of_cell(cell, format)?;
+    if read.is_too_early() {
+        return Err(format!(
+            "must be a date from 1900 on: {} may be a typing error, or of another calendar",
+            cut(cell.unguarded())
+        ));
+    }
+    Ok(read)
+}
+
+fn of_cell(cell: &Cell, format: Option<DateFormat>) -> Result<Read, String> {
     if let CellKind::Date(date) = cell.kind {
         return Ok(of_date_time(date));
     }
@@ -69,13 +89,19 @@ pub(crate) fn read(cell: &Cell, format: Option<DateFormat>) -> Result<Read, Stri
             )),
         };
     }
-    if let Some(read) = of_iso(text).or_else(|| of_month_name(text)) {
+    if let Some(read) = of_iso(text).or_else(|| of_month_name(text, format)) {
         return Ok(read);
+    }
+    let short_year = || format!("has a year of two digits: send date_format to say what {} is", cut(text));
+    // Any format would do.
+    if of_month_name(text, Some(DateFormat::Dmy)).is_some() {
+        return Err(short_year());
     }
     let unreadable =
         || format!("must be a date, such as 2026-03-04 or 4 March 2026; \"{}\" is none", cut(text));
     let parts = Parts::of(text).ok_or_else(unreadable)?;
     let mut readings: Vec<_> = match format {
+        _ if parts.begins_with_year() => parts.read(DateFormat::Ymd).into_iter().collect(),
         Some(format) => parts.read(format).into_iter().collect(),
         None => {
             [DateFormat::Dmy, DateFormat::Mdy].into_iter().filter_map(|format| parts.read(format)).collect()
@@ -83,9 +109,7 @@ pub(crate) fn read(cell: &Cell, format: Option<DateFormat>) -> Result<Read, Stri
     };
     readings.dedup();
     match (readings.as_slice(), format) {
-        _ if format.is_none() && parts.has_short_year() => {
-            Err(format!("has a year of two digits: send date_format to say what {} is", cut(text)))
-        }
+        _ if format.is_none() && parts.has_short_year() => Err(short_year()),
         ([date], _) => Ok(Read::Local(*date, parts.time)),
         ([one, other], _) => {
             Err(format!("may be {one} or {other}: send date_format to say what {} is", cut(text)))
@@ -147,48 +171,74 @@ fn of_iso(text: &str) -> Option<Read> {
     if rest.is_empty() {
         return Some(Read::Local(date, None));
     }
-    let offset = rest.find(['Z', 'z', '+', '-']);
-    let (time, offset) = rest.split_at_checked(offset.unwrap_or(rest.len()))?;
-    let time = of_time(time.trim())?;
-    if offset.is_empty() {
-        return Some(of_date_time(date.to_datetime(time)));
-    }
-    let offset = match offset {
-        "Z" | "z" => Cow::Borrowed("Z"),
-        // ISO 8601 also has `+02` and `+0200`.
-        offset if offset.len() == 3 => Cow::Owned(format!("{offset}:00")),
-        offset if offset.len() == 5 => Cow::Owned(format!("{}:{}", offset.get(..3)?, offset.get(3..)?)),
-        offset => Cow::Borrowed(offset),
-    };
-    Some(Read::Exact(format!("{date}T{time}{offset}").parse().ok()?))
+    at_clock(date, rest)
 }
 
-/// Reads a date with the English name of a month: `4 March 2026`, `Mar 4, 2026`, `Wed, 04-Mar-2026 14:30`.
-fn of_month_name(text: &str) -> Option<Read> {
-    let lower = text.to_lowercase().replace([',', '-', '/', '.'], " ");
+/// Reads a date with the English name of a month: `4 March 2026`, `Mar 4, 2026`, `Wed, 04-Mar-2026 14:30`, with an offset if there
+/// is one. A year of two digits is read if any format says that there are such dates.
+fn of_month_name(text: &str, format: Option<DateFormat>) -> Option<Read> {
+    // The hour begins the time of day.
+    let hour = text.find(':').map(|colon| text[..colon].trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    let (date, clock) = text.split_at_checked(hour.unwrap_or(text.len()))?;
+    let lower = date.to_lowercase().replace([',', '-', '/', '.'], " ");
     let mut words: Vec<_> = lower.split_whitespace().collect();
     if words.first().is_some_and(|word| {
         word.len() >= 3 && DAYS.iter().any(|day| word.starts_with(day)) && month(word).is_none()
     }) {
         words.remove(0);
     }
-    let [one, two, year, time @ ..] = words.as_slice() else { return None };
-    let (day, month) = match (month(one), month(two)) {
-        (Some(month), None) => (two, month),
-        (None, Some(month)) => (one, month),
+    let format = format.filter(|format| *format != DateFormat::Excel);
+    let (day, month, year) = match *words.as_slice() {
+        [one, two, three] => match (month(one), month(two)) {
+            (Some(month), None) => (two, month, three),
+            (None, Some(month)) if format == Some(DateFormat::Ymd) && three.len() <= 2 => (three, month, one),
+            (None, Some(month)) => (one, month, three),
+            _ => return None,
+        },
         _ => return None,
     };
-    // 1st, 2nd, 3rd, 4th.
-    let day = day.trim_end_matches(|c: char| "stndrh".contains(c));
-    if year.len() != 4 {
+    if year.len() != 4 && format.is_none() {
         return None;
     }
-    let date = Date::new(number(year)?, month, number(day)?).ok()?;
-    if time.is_empty() {
-        return Some(Read::Local(date, None));
+    // 1st, 2nd, 3rd, 4th.
+    let day = day.trim_end_matches(|c: char| "stndrh".contains(c));
+    let date = Date::new(of_year(year)?, month, number(day)?).ok()?;
+    if clock.is_empty() { Some(Read::Local(date, None)) } else { at_clock(date, clock) }
+}
+
+/// The year of four digits, or of two: from 1970 to 2069.
+fn of_year(digits: &str) -> Option<i16> {
+    match (digits.len(), number::<i16>(digits)?) {
+        (4, year) => Some(year),
+        (2, year @ 70..) => Some(1900 + year),
+        (2, year) => Some(2000 + year),
+        _ => None,
     }
-    let time = of_time(&time.join(" "))?;
-    Some(of_date_time(date.to_datetime(time)))
+}
+
+/// A date with a time of day, and its offset if there is one: `14:30`, `2:30 PM`, `10:00:00.5+0100`, `10:00:00 GMT`, or as JavaScript
+/// writes it, `10:00:00 GMT+0100 (Central European Standard Time)`.
+fn at_clock(date: Date, clock: &str) -> Option<Read> {
+    let lower = clock.to_lowercase();
+    let named = lower.strip_suffix(')').and_then(|text| text.split_once('('));
+    let lower = named.map_or(lower.as_str(), |(clock, _)| clock).trim();
+    let names = ["gmt", "utc"];
+    let place = names.iter().find_map(|name| lower.find(name)).or_else(|| lower.find(['z', '+', '-']));
+    let (time, offset) = lower.split_at_checked(place.unwrap_or(lower.len()))?;
+    let time = of_time(time.trim())?;
+    if offset.is_empty() {
+        return Some(of_date_time(date.to_datetime(time)));
+    }
+    let name = names.iter().find(|name| offset.starts_with(**name));
+    let offset = name.and_then(|name| offset.strip_prefix(*name)).unwrap_or(offset);
+    let offset = match offset {
+        "" | "z" => Cow::Borrowed("Z"),
+        // ISO 8601 also has `+02` and `+0200`.
+        offset if offset.len() == 3 => Cow::Owned(format!("{offset}:00")),
+        offset if offset.len() == 5 => Cow::Owned(format!("{}:{}", offset.get(..3)?, offset.get(3..)?)),
+        offset => Cow::Borrowed(offset),
+    };
+    Some(Read::Exact(format!("{date}T{time}{offset}").parse().ok()?))
 }
 
 /// The number of a month, by its name or at least the first three letters of it.
@@ -234,6 +284,12 @@ fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
+/// The digits at the beginning of a text, and the rest. They are a day, a month or a year.
+fn digits(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at_checked(end).filter(|(digits, _)| matches!(digits.len(), 1 | 2 | 4))
+}
+
 /// A date of three numbers.
 struct Parts<'t> {
     numbers: [&'t str; 3],
@@ -242,19 +298,20 @@ struct Parts<'t> {
 
 impl<'t> Parts<'t> {
     fn of(text: &'t str) -> Option<Self> {
-        let (date, time) = text.split_once([' ', ',']).unwrap_or((text, ""));
-        let separator =
-            date.chars().find(|c| !c.is_ascii_digit()).filter(|c| matches!(c, '/' | '.' | '-'))?;
-        let numbers: [&str; 3] = date.split(separator).collect::<Vec<_>>().try_into().ok()?;
-        let are_numbers = numbers.iter().all(|number| {
-            matches!(number.len(), 1 | 2 | 4) && number.bytes().all(|byte| byte.is_ascii_digit())
-        });
-        if !are_numbers {
-            return None;
-        }
-        let time = time.trim();
-        let time = if time.is_empty() { None } else { Some(of_time(time)?) };
-        Some(Self { numbers, time: time.filter(|time| *time != Time::midnight()) })
+        let (one, rest) = digits(text)?;
+        let separator = rest.chars().next().filter(|c| matches!(c, '/' | '.' | '-'))?;
+        // Some languages write `4. 3. 2026`, and `2026. 3. 4.`
+        let spaces = |rest: &'t str| if separator == '.' { rest.trim_start() } else { rest };
+        let next = |rest: &'t str| digits(spaces(rest.strip_prefix(separator)?));
+        let (two, rest) = next(rest)?;
+        let (three, rest) = next(rest)?;
+        let rest = if separator == '.' { rest.strip_prefix('.').unwrap_or(rest) } else { rest };
+        let time = match rest.chars().next() {
+            None => None,
+            Some(' ' | ',') => Some(of_time(rest.trim_start_matches([' ', ',']))?),
+            Some(_) => return None,
+        };
+        Some(Self { numbers: [one, two, three], time: time.filter(|time| *time != Time::midnight()) })
     }
 
     /// The date with the numbers in this order.
@@ -269,13 +326,11 @@ impl<'t> Parts<'t> {
         if month.len() > 2 || day.len() > 2 {
             return None;
         }
-        let year = match (year.len(), number::<i16>(year)?) {
-            (4, year) => year,
-            (2, year @ 70..) => 1900 + year,
-            (2, year) => 2000 + year,
-            _ => return None,
-        };
-        Date::new(year, number(month)?, number(day)?).ok()
+        Date::new(of_year(year)?, number(month)?, number(day)?).ok()
+    }
+
+    fn begins_with_year(&self) -> bool {
+        self.numbers[0].len() == 4
     }
 
     fn has_short_year(&self) -> bool {
@@ -315,6 +370,21 @@ mod tests {
             ("13-4-2026 9:05", "2026-04-13T09:05:00.000Z"),
             ("05/05/2026", "2026-05-05T00:00:00.000Z"),
             ("29/02/2024", "2024-02-29T00:00:00.000Z"),
+            ("13. 4. 2026", "2026-04-13T00:00:00.000Z"),
+            ("13. 04. 2026. 14:30", "2026-04-13T14:30:00.000Z"),
+            ("2026. 3. 4.", "2026-03-04T00:00:00.000Z"),
+            ("2026. 03. 04", "2026-03-04T00:00:00.000Z"),
+            ("2026-03-04 10:00:00 UTC", "2026-03-04T10:00:00.000Z"),
+            ("04 Mar 2026 10:00 +0100", "2026-03-04T09:00:00.000Z"),
+            ("4 Mar 2026 10:00Z", "2026-03-04T10:00:00.000Z"),
+            ("Mar 4, 2026, 2:30:15 PM", "2026-03-04T14:30:15.000Z"),
+            ("Wed, 04 Mar 2026 10:00:00 GMT", "2026-03-04T10:00:00.000Z"),
+            ("Wed, 4 Mar 2026 10:00:00 -0500", "2026-03-04T15:00:00.000Z"),
+            (
+                "Wed Mar 04 2026 10:00:00 GMT+0100 (Central European Standard Time)",
+                "2026-03-04T09:00:00.000Z",
+            ),
+            ("1900-01-01", "1900-01-01T00:00:00.000Z"),
         ] {
             assert_eq!(time(text, None).as_deref(), Ok(expected), "{text}");
         }
@@ -337,6 +407,17 @@ mod tests {
             ("2026-03-04T25:00", "must be a date"),
             ("soon", "must be a date"),
             ("2026", "must be a date, such as"),
+            ("04. 03. 2026.", "may be 2026-03-04 or 2026-04-03"),
+            ("4-Mar-26", "has a year of two digits: send date_format"),
+            ("Mar 4, 26 14:30", "has a year of two digits"),
+            ("4-Mar-126", "must be a date, such as"),
+            ("4/ 3/ 2026", "must be a date, such as"),
+            ("2026-03-04 10:00:00 CET", "must be a date, such as"),
+            ("04 Mar 2026 10:00 +1", "must be a date, such as"),
+            ("0026-03-04", "must be a date from 1900 on: 0026-03-04 may be a typing error"),
+            ("1404/12/13", "must be a date from 1900 on"),
+            ("0026-03-04T10:00:00Z", "must be a date from 1900 on"),
+            ("13/04/0026", "must be a date from 1900 on"),
         ] {
             let problem = time(text, None).unwrap_err();
             assert!(problem.contains(message), "{text}: {problem}");
@@ -355,6 +436,15 @@ mod tests {
             ("26/03/04", Ymd, "2026-03-04"),
             ("2026-03-04", Mdy, "2026-03-04"),
             ("46085", Excel, "2026-03-04"),
+            ("4. 3. 2026", Dmy, "2026-03-04"),
+            ("04. 03. 2026.", Dmy, "2026-03-04"),
+            ("2026. 3. 4.", Dmy, "2026-03-04"),
+            ("26. 3. 4.", Ymd, "2026-03-04"),
+            ("4-Mar-26", Dmy, "2026-03-04"),
+            ("04-Mar-26", Mdy, "2026-03-04"),
+            ("Mar 4, 70", Mdy, "1970-03-04"),
+            ("26-Mar-04", Ymd, "2026-03-04"),
+            ("04-Mar-2026", Ymd, "2026-03-04"),
         ] {
             let read = time(text, Some(format)).unwrap();
             assert_eq!(read, format!("{expected}T00:00:00.000Z"), "{text}");
@@ -364,6 +454,7 @@ mod tests {
         assert!(time("13/04/2026", Some(Mdy)).unwrap_err().contains("in the form mdy"));
         assert!(time("46085", Some(Dmy)).unwrap_err().contains("day number"));
         assert!(time("117", Some(Excel)).is_err());
+        assert!(time("4-Mar-26", Some(Excel)).unwrap_err().contains("has a year of two digits"));
     }
 
     #[test]

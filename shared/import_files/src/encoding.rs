@@ -31,7 +31,7 @@ pub(crate) fn find(
             break;
         }
         let length = bytes.len();
-        bytes.split_inclusive(|byte| *byte == b'\n').for_each(|part| lines.add(part));
+        bytes.split_inclusive(|byte| matches!(byte, b'\r' | b'\n')).for_each(|part| lines.add(part));
         file.consume(length);
     }
     lines.end();
@@ -52,6 +52,8 @@ struct Lines {
     /// The first of the others.
     first_other: Option<u64>,
     ended: u64,
+    /// Whether a carriage return has ended the line before, so that a newline ends the same line.
+    is_return: bool,
     /// The bytes of a letter that goes on in the next part of the line.
     begun: Vec<u8>,
     has_letters: bool,
@@ -59,8 +61,13 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds a part of a line, which ends the line if it ends with a newline.
+    /// Adds a part of a line, which ends the line if it ends with a line end.
     fn add(&mut self, part: &[u8]) {
+        let is_of_line_before = self.is_return && part == b"\n";
+        self.is_return = part.ends_with(b"\r");
+        if is_of_line_before {
+            return;
+        }
         self.has_letters |= !part.is_ascii();
         let bytes = if self.begun.is_empty() { part } else { &[self.begun.as_slice(), part].concat() };
         let begun = match std::str::from_utf8(bytes) {
@@ -74,7 +81,7 @@ impl Lines {
             }
         };
         self.begun = begun;
-        if part.ends_with(b"\n") {
+        if self.is_return || part.ends_with(b"\n") {
             self.end();
         }
     }
@@ -114,6 +121,11 @@ mod tests {
         assert_eq!(encoding(b"\xfe\xff\0N", None), Ok("UTF-16BE"));
         let mixed = ["Name\nKöhler\nMüller\n".as_bytes(), b"\n\nS\xe1nchez\n"].concat();
         assert!(encoding(&mixed, None).unwrap_err().starts_with("Line 6 is not UTF-8"));
+        for end in ["\r", "\r\n"] {
+            let mixed =
+                ["Name\nKöhler\nMüller\n".replace('\n', end).into_bytes(), b"S\xe1nchez".to_vec()].concat();
+            assert!(encoding(&mixed, None).unwrap_err().starts_with("Line 4 is not UTF-8"));
+        }
         let one_each = ["Name\nKöhler\n".as_bytes(), b"S\xe1nchez"].concat();
         assert_eq!(encoding(&one_each, None), Ok("windows-1252"));
         assert_eq!(encoding("Kö".as_bytes().get(..2).unwrap(), None), Ok("windows-1252"));

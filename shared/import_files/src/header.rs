@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use shared::model::{ImportColumn as Column, ImportField as Field, ImportMapping as Mapping};
 
 use crate::Refusal;
+use crate::cell::Cell;
 use crate::record::{Record, Spreadsheet};
 
 /// The number of rows among which the header is looked for.
@@ -18,25 +19,38 @@ const MARKS: [&str; 2] = ["\u{FEFF}", "ï»¿"];
 const OWN: [&str; 4] = ["id", "version", "candidate_stage", "updated_at"];
 
 /// The names that columns have in plain English and in the files of Greenhouse, Lever, Recruitee and `PeopleForce`. The names of
-/// the fields are known, too. They are compared folded.
+/// the fields are known, too. They are compared folded. Of two columns with one field, the one whose name is first here counts before
+/// the other.
 const NAMES: &[(Field, &[&str])] = &[
-    (Field::ExternalId, &["candidate id", "applicant id", "external id", "person id"]),
+    (Field::ExternalId, &["candidate id", "applicant id", "external id", "person id", "applicant reference"]),
     (Field::Name, &["full name", "candidate", "candidate name", "applicant", "applicant name"]),
     (Field::FirstName, &["given name", "forename", "candidate first name"]),
     (Field::LastName, &["surname", "family name", "candidate last name"]),
-    (Field::Email, &["e-mail", "email address", "e-mail address", "mail", "candidate email"]),
+    (Field::Email, &["e-mail", "email address", "e-mail address", "email id", "mail", "candidate email"]),
     (
         Field::Phone,
-        &["phone number", "telephone", "telephone number", "mobile", "mobile phone", "mobile number"],
+        &[
+            "phone number",
+            "telephone",
+            "telephone number",
+            "tel",
+            "contact number",
+            "mobile",
+            "mobile phone",
+            "mobile number",
+            "cell",
+        ],
     ),
     (Field::Source, &["candidate source"]),
-    (Field::Tags, &["label", "candidate tags"]),
+    (Field::Tags, &["label", "candidate tags", "skills"]),
     (
         Field::CreatedAt,
         &[
             "created",
             "created on",
             "date created",
+            "created date",
+            "create date",
             "added",
             "added on",
             "added at",
@@ -48,14 +62,53 @@ const NAMES: &[(Field, &[&str])] = &[
     (Field::ResumeUrl, &["resume link", "cv link", "cv url"]),
     (Field::Files, &["file", "file name", "attachment"]),
     (Field::Notes, &["note", "comment"]),
-    (Field::Role, &["job", "job title", "job name", "role title", "position", "vacancy", "requisition"]),
+    (
+        Field::Role,
+        &[
+            "role title",
+            "applied for",
+            "position applied for",
+            "posting",
+            "job",
+            "job name",
+            "job opening",
+            "vacancy",
+            "requisition",
+            "job title",
+            "position",
+        ],
+    ),
     (Field::RoleExternalId, &["job id", "requisition id", "position id"]),
     (Field::ApplicationExternalId, &["application id"]),
-    (Field::AppliedAt, &["applied", "applied on", "date applied", "application date", "applied date"]),
-    (Field::Stage, &["current stage", "milestone", "pipeline stage"]),
+    (
+        Field::AppliedAt,
+        &[
+            "applied",
+            "applied on",
+            "date applied",
+            "date applied at",
+            "application date",
+            "applied date",
+            "apply date",
+        ],
+    ),
+    (
+        Field::Stage,
+        &[
+            "current stage",
+            "pipeline stage",
+            "pipeline stage name",
+            "interview stage",
+            "client stage",
+            "milestone",
+        ],
+    ),
     (Field::Status, &["application status"]),
-    (Field::RejectionReason, &["reject reason", "archive reason", "reason for rejection"]),
-    (Field::RejectedAt, &["rejected on", "date rejected", "rejection date", "archive date"]),
+    (
+        Field::RejectionReason,
+        &["reject reason", "disqualification reason", "archive reason", "reason for rejection"],
+    ),
+    (Field::RejectedAt, &["rejected on", "date rejected", "rejected date", "rejection date", "archive date"]),
 ];
 
 /// The field that a column with this name has.
@@ -75,7 +128,17 @@ fn field_of_name(name: &str) -> Option<Field> {
     Field::ALL.iter().find(is_own).copied().or_else(|| known().map(|(field, _)| *field))
 }
 
-/// Whether several columns may have a field.
+/// How well a column with this name is known to have the field, the best first.
+fn rank(field: Option<Field>, name: &str) -> usize {
+    let name = folded(name);
+    let is_own = |field: Field| may_repeat(field) || folded(field.as_str()) == name;
+    let Some(field) = field.filter(|field| !is_own(*field)) else { return 0 };
+    let names = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
+    let place = names.and_then(|names| names.iter().position(|known| folded(known) == name));
+    place.map_or(0, |place| place + 1)
+}
+
+/// Whether all columns with a field count together.
 const fn may_repeat(field: Field) -> bool {
     matches!(field, Field::Tags | Field::Notes | Field::Files)
 }
@@ -102,6 +165,8 @@ pub(crate) struct Header {
     pub(crate) line: u64,
     /// The columns up to the last one with a name.
     pub(crate) columns: Vec<Column>,
+    /// The places of the columns; of those with one field, the first one counts first.
+    order: Vec<usize>,
 }
 
 /// What a row says about an application, apart from its role.
@@ -122,6 +187,34 @@ impl Header {
     pub(crate) fn own_ids(&self) -> Option<usize> {
         let place = |name: &str| self.columns.iter().position(|column| column.header == name);
         OWN.iter().all(|name| place(name).is_some()).then(|| place("id")).flatten()
+    }
+
+    /// The cells of a field, in the order in which they count.
+    pub(crate) fn cells<'r>(&self, field: Field, record: &'r Record) -> impl Iterator<Item = &'r Cell> {
+        let has_field =
+            move |place: &&usize| self.columns.get(**place).is_some_and(|column| column.field == Some(field));
+        self.order.iter().filter(has_field).filter_map(|place| record.cells.get(*place))
+    }
+
+    /// What a reader of the whole file should know: which fields several columns have.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let fields = Field::ALL.into_iter().filter(|field| !may_repeat(*field));
+        let warning = |field: Field| {
+            let columns = self.order.iter().filter_map(|place| self.columns.get(*place));
+            let names: Vec<_> = columns
+                .filter(|column| column.field == Some(field))
+                .map(|column| format!("\"{}\"", column.header))
+                .collect();
+            let text = || {
+                format!(
+                    "The columns {} all have `{}`: in each row, the first of them that is filled counts",
+                    names.join(", "),
+                    field.as_str()
+                )
+            };
+            (names.len() > 1).then(text)
+        };
+        fields.filter_map(warning).collect()
     }
 
     /// The number of columns whose meaning is known.
@@ -239,16 +332,21 @@ impl Header {
             let field = given.unwrap_or_else(|| guessed(&name));
             Column { header: name, field }
         });
-        let header = Self { line: record.line, columns: columns.collect() };
+        let columns: Vec<_> = columns.collect();
+        let mut order: Vec<_> = (0..columns.len()).collect();
+        order.sort_by_key(|place| columns.get(*place).map(|column| rank(column.field, &column.header)));
+        let header = Self { line: record.line, columns, order };
         header.check_repeated()?;
         Ok(header)
     }
 
-    /// Fails if two columns have what a person has once.
+    /// Fails if two columns of one name have what a person has once: the second one may be about somebody else.
     fn check_repeated(&self) -> Result<(), Problem> {
         for (place, column) in self.columns.iter().enumerate() {
             let Some(field) = column.field.filter(|field| !may_repeat(*field)) else { continue };
-            let before = self.columns.iter().take(place).find(|before| before.field == Some(field));
+            let before = self.columns.iter().take(place).find(|before| {
+                before.field == Some(field) && folded(&before.header) == folded(&column.header)
+            });
             if let Some(before) = before {
                 let text = format!(
                     "The columns \"{}\" and \"{}\" both have `{}`. Say with `mapping` which one counts",
@@ -266,10 +364,9 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Cell;
 
     fn record(cells: &[&str]) -> Record {
-        Record { line: 1, cells: cells.iter().map(|cell| Cell::text(cell)).collect() }
+        Record { line: 1, empty: 0, cells: cells.iter().map(|cell| Cell::text(cell)).collect() }
     }
 
     fn fields(cells: &[&str], mapping: Option<&Mapping>) -> Result<Vec<Option<Field>>, String> {
@@ -295,6 +392,15 @@ mod tests {
             ("Resume Filename", Some(Field::Resume)),
             ("tags/0", Some(Field::Tags)),
             ("Milestone", Some(Field::Stage)),
+            ("Pipeline stage name", Some(Field::Stage)),
+            ("client_stage", Some(Field::Stage)),
+            ("Date applied at", Some(Field::AppliedAt)),
+            ("applicant_reference", Some(Field::ExternalId)),
+            ("Skills", Some(Field::Tags)),
+            ("Position Applied For", Some(Field::Role)),
+            ("Tel.", Some(Field::Phone)),
+            ("Email ID", Some(Field::Email)),
+            ("Candidate Status", None),
             ("Title", None),
             ("Company", None),
             ("Years", None),
@@ -348,11 +454,23 @@ mod tests {
     }
 
     #[test]
-    fn two_columns_of_one_field_must_be_decided() {
-        assert!(
-            fields(&["Name", "Email", "E-mail address"], None).unwrap_err().contains("both have `email`")
+    fn of_two_columns_with_one_field_the_better_known_counts_first() {
+        let names = record(&["Name", "Job Title", "Mobile", "Phone", "Notes", "Comment", "Applied for"]);
+        let header = Header::of(&names, None).map_err(|problem| problem.text).unwrap();
+        let row = record(&["Anna", "Clerk", "2", "1", "a", "b", "Driver"]);
+        let cells = |field| header.cells(field, &row).map(|cell| cell.text.as_str()).collect::<Vec<_>>();
+        assert_eq!(cells(Field::Phone), ["1", "2"]);
+        assert_eq!(cells(Field::Role), ["Driver", "Clerk"]);
+        assert_eq!(cells(Field::Notes), ["a", "b"]);
+        let warnings = header.warnings();
+        assert_eq!(warnings.len(), 2);
+        assert_eq!(
+            warnings[0],
+            "The columns \"Phone\", \"Mobile\" all have `phone`: in each row, the first of them that is filled counts"
         );
-        let expected = vec![Some(Field::Name), Some(Field::Notes), Some(Field::Notes)];
-        assert_eq!(fields(&["Name", "Notes", "Comment"], None), Ok(expected));
+        // The second one may be of a recruiter.
+        for second in ["Email", "E-mail"] {
+            assert!(fields(&["Name", "Email", second], None).unwrap_err().contains("both have `email`"));
+        }
     }
 }

@@ -66,6 +66,8 @@ pub const MAX_ROWS: u64 = 200_000;
 /// The maximum number of bytes of a file with the JSON of another system.
 pub const MAX_JSON: u64 = 200 * 1024 * 1024;
 
+const ARRAY: &str = "This is a JSON array, not NDJSON. Write the object of each row in a line of its own, without the brackets and commas \
+                     of the array";
 /// How the names of files end that are read in a folder.
 const JSON_NAMES: [&str; 3] = ["json", "jsonl", "ndjson"];
 
@@ -149,6 +151,9 @@ fn read_lines(
         if text.is_empty() {
             report.skipped += 1;
             continue;
+        }
+        if report.rows == 0 && text.starts_with('[') {
+            return Err(Refusal::Kind(ARRAY));
         }
         report.count_row()?;
         let verdict = read_line(text, now).map(|_| text.to_owned());

@@ -1,4 +1,6 @@
-//! Lists in one cell: as people type them, and as JSON, Python and `DuckDB` write them.
+//! Lists in one cell: as people type them, and as JSON, Python, `DuckDB` and `PostgreSQL` write them.
+
+use serde_json::{Map, Value};
 
 /// The items of a list: of an array, or separated by semicolons, or else by commas.
 pub(crate) fn items(text: &str) -> Vec<String> {
@@ -11,6 +13,12 @@ pub(crate) fn items(text: &str) -> Vec<String> {
             return present(items.iter().map(String::as_str));
         }
     }
+    let braced = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let is_object =
+        || serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| !object.is_empty());
+    if let Some(items) = braced.filter(|_| !is_object()).and_then(quoted_items) {
+        return present(items.iter().map(String::as_str));
+    }
     let separator = if text.contains(';') { ';' } else { ',' };
     present(text.split(separator))
 }
@@ -19,7 +27,7 @@ fn present<'t>(items: impl Iterator<Item = &'t str>) -> Vec<String> {
     items.map(str::trim).filter(|item| !item.is_empty()).map(ToOwned::to_owned).collect()
 }
 
-/// The items between the brackets of Python or `DuckDB`: separated by commas, in single or double quotes where they must be.
+/// The items between the brackets of Python, `DuckDB` or `PostgreSQL`: separated by commas, in single or double quotes where they must be.
 /// `None` if a quote is not closed.
 fn quoted_items(inner: &str) -> Option<Vec<String>> {
     let (mut items, mut item, mut characters) = (Vec::new(), String::new(), inner.chars().peekable());
@@ -66,6 +74,10 @@ mod tests {
             ("[]", vec![]),
             ("['open]", vec!["['open]"]),
             ("[draft] x", vec!["[draft] x"]),
+            (r#"{java,"a; b","c \"d\""}"#, vec!["java", "a; b", "c \"d\""]),
+            ("{}", vec![]),
+            ("{java}, go", vec!["{java}", "go"]),
+            (r#"{"a":1}"#, vec![r#"{"a":1}"#]),
         ] {
             assert_eq!(items(text), expected, "{text}");
         }

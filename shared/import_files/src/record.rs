@@ -12,6 +12,8 @@ use crate::header::Header;
 pub(crate) struct Record {
     /// The line or row of the file where it begins, from 1 on.
     pub(crate) line: u64,
+    /// The number of empty lines or rows just before it.
+    pub(crate) empty: u64,
     /// The cells.
     pub(crate) cells: Vec<Cell>,
 }

@@ -86,7 +86,11 @@ pub(crate) fn read<S: Spreadsheet>(
     });
     let mut report = Report {
         mapping: Some(header.mapping()),
-        warnings: file.warnings().into_iter().chain(survey.warnings()).chain(left_out).collect(),
+        warnings: [file.warnings(), header.warnings(), survey.warnings()]
+            .into_iter()
+            .flatten()
+            .chain(left_out)
+            .collect(),
         date_format: survey.date_format(),
         ..Report::default()
     };
@@ -97,6 +101,7 @@ pub(crate) fn read<S: Spreadsheet>(
         if record.line <= header.line {
             return ControlFlow::Continue(());
         }
+        report.skipped += record.empty;
         if !is_row(&header, &record) {
             report.skipped += 1;
             return ControlFlow::Continue(());
@@ -172,7 +177,8 @@ impl RowReader<'_> {
         let (columns, cells) = (self.header.columns.len(), record.cells.len());
         if self.has_all_cells && (record.width() > columns || cells < columns) {
             let count = if cells < columns { cells } else { record.width() };
-            let wrong = format!("row has {count} cells, but the header has {columns}");
+            let noun = if count == 1 { "cell" } else { "cells" };
+            let wrong = format!("row has {count} {noun}, but the header has {columns}");
             return (Err(vec![wrong]), Vec::new());
         }
         let mut row =
@@ -208,9 +214,8 @@ struct RowCells<'r> {
 impl<'r> RowCells<'r> {
     /// The cells of a field that are not blank.
     fn cells(&self, field: Field) -> impl Iterator<Item = &'r Cell> + use<'r> {
-        let columns = self.reader.header.columns.iter().zip(&self.record.cells);
-        let is_filled = |cell: &&Cell| !cell.is_blank() || cell.link.is_some();
-        columns.filter(move |(column, _)| column.field == Some(field)).map(|(_, cell)| cell).filter(is_filled)
+        let cells = self.reader.header.cells(field, self.record);
+        cells.filter(|cell| !cell.is_blank() || cell.link.is_some())
     }
 
     fn cell(&self, field: Field) -> Option<&'r Cell> {
@@ -219,7 +224,7 @@ impl<'r> RowCells<'r> {
 
     /// The cell of a field, unless it says that there is nothing.
     fn value(&self, field: Field) -> Option<&'r Cell> {
-        self.cell(field).filter(|cell| !is_nothing(cell))
+        self.cells(field).find(|cell| !is_nothing(cell))
     }
 
     fn warn(&mut self, warning: impl Into<String>) {
@@ -318,6 +323,10 @@ impl<'r> RowCells<'r> {
         let first = addresses.next()?;
         if addresses.next().is_some() {
             self.warn("email has several addresses: the first is taken");
+        }
+        // Without a scheme, no query ends an address.
+        if first.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('?')) {
+            self.fail("email must be an e-mail address, such as jane@example.com");
         }
         Some(first)
     }

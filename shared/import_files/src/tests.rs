@@ -210,13 +210,60 @@ fn values_are_what_people_typed() {
 
 #[test]
 fn a_phone_is_bare_whatever_a_program_has_put_around_it() {
-    for phone in ["48512345678,0", "48512345678.00", "48.512.345.678", "\u{202d}48512345678\u{202c}"] {
+    for phone in [
+        "48512345678,0",
+        "48512345678.00",
+        "48.512.345.678",
+        "48,51,23,45,678",
+        "48 512 345 678",
+        "48\u{202f}512\u{202f}345\u{202f}678",
+        "48 51 234 56 78",
+        "\u{202d}48512345678\u{202c}",
+    ] {
         let outcome = csv(&format!("Name,Email,Phone\nA,a@x.example,\"{phone}\"\n")).unwrap();
         assert!(
             outcome.messages(1).contains("+4948512345678 or +48512345678"),
             "{phone}: {}",
             outcome.messages(1)
         );
+    }
+}
+
+#[test]
+fn spaces_between_digits_show_no_country() {
+    let phone = |phone: &str, country: &str, plain_phones| {
+        let settings =
+            Settings { plain_phones, country: country.parse().ok(), ..Settings::new(FileFormat::Csv) };
+        let text = format!("Name,Email,Phone\nA,a@x.example,\"{phone}\"\n");
+        let (now, mut phone) = ("2026-11-28T12:00:00Z".parse().unwrap(), None);
+        read_file(Cursor::new(text.as_bytes()), &settings, now, &mut |row| {
+            let row: Option<Value> = row.verdict.ok().map(|json| serde_json::from_str(&json).unwrap());
+            phone = row.and_then(|row| row["phone"].as_str().map(ToOwned::to_owned));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        phone
+    };
+    let (national, international) = (Some(PlainPhones::National), Some(PlainPhones::International));
+    for (typed, country, plain_phones, read) in [
+        ("415 555 0123", "US", None, Some("+14155550123")),
+        ("(415) 555-0123", "US", international, Some("+14155550123")),
+        ("415.555.0123", "US", international, Some("+14155550123")),
+        ("1 415 555 0123", "US", None, Some("+14155550123")),
+        ("1 415 555 0123", "DE", None, Some("+14155550123")),
+        ("44 7911 123456", "GB", None, Some("+447911123456")),
+        ("44 7911 123456", "DE", international, Some("+447911123456")),
+        ("46 70 123 45 67", "DE", international, Some("+46701234567")),
+        ("31 6 1234 5678", "NL", None, Some("+31612345678")),
+        ("48 512 345 678", "DE", None, None),
+        ("48 512 345 678", "DE", international, Some("+48512345678")),
+        ("48 512 345 678", "DE", national, Some("+4948512345678")),
+        ("48 512 345 678", "PL", None, Some("+48512345678")),
+        ("512 345 678", "PL", None, Some("+48512345678")),
+        ("0151 23456789", "DE", international, Some("+4915123456789")),
+        ("0048 512 345 678", "DE", national, Some("+48512345678")),
+    ] {
+        assert_eq!(phone(typed, country, plain_phones).as_deref(), read, "{typed} in {country}");
     }
 }
 
@@ -271,6 +318,49 @@ fn a_person_is_never_lost_in_a_broken_file() {
 }
 
 #[test]
+fn lines_may_end_as_on_any_system() {
+    for end in ["\r", "\r\n", "\n"] {
+        let read = |text: &str| csv(&text.replace('\n', end)).unwrap();
+        let text =
+            "\nName,Email,Notes\n\n\na,a@x.example,\"1\n\n2\"\n  \nb,b@x.example,\nc\n\nd,d@x.example,x";
+        for text in [text.to_owned(), format!("{text}\n")] {
+            let outcome = read(&text);
+            assert_eq!(outcome.verdicts(), "1+ 2+ 3x 4+", "{end:?}");
+            assert_eq!(
+                outcome.rows.iter().map(|row| row.line).collect::<Vec<_>>(),
+                [5, 9, 10, 12],
+                "{end:?}"
+            );
+            assert_eq!(outcome.report.skipped, 4, "{end:?}");
+            assert_eq!(outcome.values("/notes/0/text")[0], "1\n\n2", "{end:?}");
+            assert_eq!(outcome.messages(3), "row has 1 cell, but the header has 3");
+        }
+        assert_eq!(read("sep=;\nName;Email\na, b;a@x.example\n").values("/name"), ["a, b"]);
+        assert_eq!(
+            csv(&"Name,Email\n\n\"b,b@x.example\n".replace('\n', end)).err().as_deref(),
+            Some("The quote of line 3 is not closed")
+        );
+    }
+}
+
+#[test]
+fn empty_rows_of_a_workbook_are_counted_and_end_nothing() {
+    let outcome = example("openpyxl-gap.xlsx", &Reading::default());
+    assert_eq!(outcome.values("/name"), ["First Person", "Gap Person"]);
+    assert_eq!(outcome.rows[1].line, 5_000);
+    assert_eq!(outcome.report.skipped, 4_997);
+}
+
+#[test]
+fn sheets_that_are_not_read_are_named() {
+    let outcome = example("openpyxl-two-sheets.xlsx", &Reading::default());
+    assert_eq!(outcome.values("/name"), ["Only First"]);
+    assert_eq!(outcome.report.warnings, ["Other sheets were not read: \"2026\". `sheet` chooses one"]);
+    let chosen = Reading { sheet: Some("2026"), ..Reading::default() };
+    assert_eq!(example("openpyxl-two-sheets.xlsx", &chosen).report.warnings, Vec::<String>::new());
+}
+
+#[test]
 fn what_is_no_spreadsheet_is_refused_with_the_way_out() {
     let xlsx = |bytes: &[u8]| read(Cursor::new(bytes), FileFormat::Xlsx, &Reading::default()).err().unwrap();
     assert!(xlsx(b"<html><table>").contains("web page"));
@@ -278,7 +368,9 @@ fn what_is_no_spreadsheet_is_refused_with_the_way_out() {
     assert!(xlsx(b"").contains("not a workbook"));
     assert!(xlsx(b"PK\x03\x04 cut").contains("can't be read"));
     assert!(xlsx(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1]).contains(".xls"));
-    let workbook = std::fs::read(format!("{}/files/poi.xlsx", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let bytes = |name: &str| std::fs::read(format!("{}/files/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert!(xlsx(&bytes("excelize-password.xlsx")).contains("needs a password"));
+    let workbook = bytes("poi.xlsx");
     let as_csv = read(Cursor::new(&workbook), FileFormat::Csv, &Reading::default()).err().unwrap();
     assert!(as_csv.contains("format xlsx"));
     let sheet = Reading { sheet: Some("Nobody"), ..Reading::default() };
@@ -308,6 +400,36 @@ fn lines_of_json_are_rows_as_they_are() {
     );
     assert_eq!(outcome.messages(5), "row must be a JSON object");
     assert_eq!((outcome.report.skipped, outcome.rows[5].line), (1, 7));
+}
+
+#[test]
+fn an_array_is_no_ndjson() {
+    for text in ["[{\"name\":\"Anna\"}]", "\n[\n {\n"] {
+        let refused = read(Cursor::new(text.as_bytes()), FileFormat::Ndjson, &Reading::default()).err();
+        assert!(refused.unwrap().starts_with("This is a JSON array, not NDJSON"));
+    }
+}
+
+#[test]
+fn the_first_filled_column_of_a_field_counts() {
+    let text = concat!(
+        "Name,Mobile,Email,Phone\n",
+        "A,+4915112345678,a@x.example,+49301234567\n",
+        "B,+4915112345678,b@x.example,\n",
+        "C,+4915112345678,c@x.example,N/A\n",
+    );
+    let outcome = csv(text).unwrap();
+    assert_eq!(outcome.verdicts(), "1+ 2+ 3+");
+    assert_eq!(outcome.values("/phone"), ["+49301234567", "+4915112345678", "+4915112345678"]);
+    assert!(outcome.report.warnings[0].contains("\"Phone\", \"Mobile\" all have `phone`"));
+}
+
+#[test]
+fn a_query_is_no_part_of_an_address() {
+    let outcome = csv("Name,Email\nA,a@x.example?subject=Hi\nB,mailto:b@x.example?subject=Hi\n").unwrap();
+    assert_eq!(outcome.verdicts(), "1x 2+");
+    assert_eq!(outcome.messages(1), "email must be an e-mail address, such as jane@example.com");
+    assert_eq!(outcome.values("/email")[1], "b@x.example");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use calamine::{DataRef, Reader, SheetType, SheetVisible, Style, Xlsx, XlsxError};
 use jiff::civil::DateTime;
+use memchr::memmem;
 use zip::ZipArchive;
 
 use crate::Mapping;
@@ -24,11 +25,15 @@ const MAX_SHEET: u64 = 400 * 1024 * 1024;
 const MAX_PART: u64 = 10 * 1024 * 1024;
 /// The maximum number of columns.
 const MAX_COLUMNS: u32 = 200;
-/// The number of blank rows that end a sheet.
-const MAX_BLANK: u32 = 1_000;
+/// The number of sheets that a warning names.
+const NAMED: usize = 10;
+/// The maximum number of characters of a sheet's name in a message.
+const MAX_NAME: usize = 100;
 
 /// The first bytes of a compound file, which older workbooks and those with a password are.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
+/// The stream of a compound file that has an encrypted workbook.
+const ENCRYPTED: &str = "EncryptedPackage";
 const PASSWORD: &str = "The workbook needs a password. Save it without one";
 const XLS: &str = "This is a workbook of an old kind (.xls). Save it as .xlsx or as CSV";
 const XLSB: &str = "This is a binary workbook (.xlsb). Save it as .xlsx or as CSV";
@@ -58,6 +63,8 @@ pub(crate) struct XlsxFile<F: Read + Seek> {
     /// The sheets to look at, in their order.
     sheets: Vec<String>,
     sheet: String,
+    /// Other sheets with content.
+    unread: Vec<String>,
     /// The addresses behind the sheet's cells, by row and column from 0 on.
     links: HashMap<(u32, u32), String>,
 }
@@ -76,9 +83,9 @@ impl<F: Read + Seek> XlsxFile<F> {
                 .collect(),
         };
         if let (Some(name), true) = (&settings.sheet, sheets.is_empty()) {
-            return Err(Refusal::Sheet(name.chars().take(100).collect()));
+            return Err(Refusal::Sheet(name.chars().take(MAX_NAME).collect()));
         }
-        Ok(Self { workbook, sheets, sheet: String::new(), links: HashMap::new() })
+        Ok(Self { workbook, sheets, sheet: String::new(), unread: Vec::new(), links: HashMap::new() })
     }
 }
 
@@ -87,9 +94,7 @@ impl<F: Read + Seek> XlsxFile<F> {
 fn check(file: &mut (impl Read + Seek)) -> Result<(), Refusal> {
     let first = first_bytes(file)?;
     if first == COMPOUND {
-        let is_locked =
-            cfb::CompoundFile::open(&mut *file).is_ok_and(|inside| inside.exists("/EncryptedPackage"));
-        return Err(Refusal::Kind(if is_locked { PASSWORD } else { XLS }));
+        return Err(Refusal::Kind(if is_locked(file)? { PASSWORD } else { XLS }));
     }
     let text = String::from_utf8_lossy(&first).trim_start_matches(['\u{FEFF}', ' ', '\r', '\n']).to_owned();
     if text.starts_with('<') {
@@ -128,6 +133,14 @@ fn check(file: &mut (impl Read + Seek)) -> Result<(), Refusal> {
     if has_workbook { Ok(()) } else { Err(Refusal::Kind(OTHER)) }
 }
 
+/// Whether a compound file names an encrypted workbook. Not all programs write its directory so that it could be read.
+fn is_locked(file: &mut (impl Read + Seek)) -> Result<bool, Refusal> {
+    let mut bytes = Vec::new();
+    file.by_ref().take(MAX_PACKED).read_to_end(&mut bytes)?;
+    let name: Vec<_> = ENCRYPTED.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    Ok(memmem::find(&bytes, &name).is_some())
+}
+
 fn unreadable(error: XlsxError) -> Refusal {
     match error {
         XlsxError::Password => Refusal::Kind(PASSWORD),
@@ -144,6 +157,9 @@ impl<F: Read + Seek> Spreadsheet for XlsxFile<F> {
             self.sheet = sheet;
             if let Some(header) = header::find_in(self, mapping)? {
                 self.links = links(&mut self.workbook, &self.sheet)?;
+                let others: Vec<_> =
+                    self.sheets.iter().filter(|sheet| **sheet != self.sheet).cloned().collect();
+                self.unread = others.into_iter().filter(|sheet| self.has_content(sheet)).collect();
                 return Ok(header);
             }
         }
@@ -156,11 +172,6 @@ impl<F: Read + Seek> Spreadsheet for XlsxFile<F> {
         let mut row = Row::default();
         while let Some((found, style)) = cells.next_cell_with_style_id().map_err(unreadable)? {
             let (number, column) = found.get_position();
-            while row.number < number {
-                if row.blank >= MAX_BLANK || row.end(each).is_break() {
-                    return Ok(());
-                }
-            }
             let mut cell = read(found.get_value(), cells.styles().get(style));
             cell.link = links.get(&(number, column)).cloned();
             if cell.is_blank() && cell.link.is_none() {
@@ -169,28 +180,51 @@ impl<F: Read + Seek> Spreadsheet for XlsxFile<F> {
             if column >= MAX_COLUMNS {
                 return Err(Refusal::Large("it has more than 200 columns"));
             }
+            let line = u64::from(number) + 1;
+            if line < row.line {
+                return Err(Refusal::Workbook("its rows are not in their order".to_owned()));
+            }
+            if line > row.line && row.end(line, each).is_break() {
+                return Ok(());
+            }
             row.set(column, cell);
         }
-        if row.cells.is_empty() {
-            return Ok(());
-        }
-        let _ = row.end(each);
+        let _ = row.end(u64::MAX, each);
         Ok(())
     }
 
     fn warnings(&self) -> Vec<String> {
-        Vec::new()
+        if self.unread.is_empty() {
+            return Vec::new();
+        }
+        let quoted = |sheet: &String| format!("\"{}\"", sheet.chars().take(MAX_NAME).collect::<String>());
+        let names: Vec<_> = self.unread.iter().take(NAMED).map(quoted).collect();
+        let more = if self.unread.len() > NAMED { " and others" } else { "" };
+        vec![format!("Other sheets were not read: {}{more}. `sheet` chooses one", names.join(", "))]
+    }
+}
+
+impl<F: Read + Seek> XlsxFile<F> {
+    /// Whether a sheet has any cell that is not blank.
+    fn has_content(&mut self, sheet: &str) -> bool {
+        let Ok(mut cells) = self.workbook.worksheet_cells_reader(sheet) else { return false };
+        while let Ok(Some(cell)) = cells.next_cell() {
+            if !read(cell.get_value(), None).is_blank() {
+                return true;
+            }
+        }
+        false
     }
 }
 
 /// The row of a sheet that is being read.
 #[derive(Default)]
 struct Row {
-    /// From 0 on.
-    number: u32,
+    /// From 1 on; 0 before the first one.
+    line: u64,
+    /// The number of empty rows just before.
+    empty: u64,
     cells: Vec<Cell>,
-    /// The number of blank rows just before.
-    blank: u32,
 }
 
 impl Row {
@@ -204,12 +238,11 @@ impl Row {
         }
     }
 
-    /// Gives the row on, and begins the next one.
-    fn end(&mut self, each: &mut dyn FnMut(Record) -> ControlFlow<()>) -> ControlFlow<()> {
-        let cells = std::mem::take(&mut self.cells);
-        self.blank = if cells.is_empty() { self.blank + 1 } else { 0 };
-        self.number += 1;
-        each(Record { line: self.number.into(), cells })
+    /// Gives the row on, and begins another one.
+    fn end(&mut self, next: u64, each: &mut dyn FnMut(Record) -> ControlFlow<()>) -> ControlFlow<()> {
+        let new = Self { line: next, empty: next - self.line - 1, cells: Vec::new() };
+        let Self { line, empty, cells } = std::mem::replace(self, new);
+        if line == 0 { ControlFlow::Continue(()) } else { each(Record { line, empty, cells }) }
     }
 }
 
