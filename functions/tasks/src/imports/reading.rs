@@ -224,7 +224,8 @@ impl Doubles {
             said.filter(|said| !said.is_null()).map_or(0, |said| hash(&said.to_string().to_lowercase()))
         };
         let application = keys.applications.as_ref().and_then(|all| all.get(0));
-        let of_application = |name: &str| application.and_then(|one| one.get(name)).filter(|one| !one.is_null());
+        let of_application =
+            |name: &str| application.and_then(|one| one.get(name)).filter(|one| !one.is_null());
         let outcome = ["stage", "status", "rejection"].map(of_application);
         let has_outcome = outcome.iter().any(Option::is_some);
         Said {
