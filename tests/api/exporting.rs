@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Actor, Mode, Note, NoteText, Scope, Scopes};
+use shared::providers::bucket::MIN_PART;
 use shared::store::Transaction;
 use tests::{ACME, GLOBEX, Response, TestApi, tenant};
 
@@ -26,7 +27,7 @@ const KINDS: [&str; 7] =
 type Data = BTreeMap<&'static str, BTreeMap<String, Value>>;
 
 /// What tells a row from all others. Ids of touchpoints may meet while the clock stands still.
-fn identity(row: &Value) -> String {
+pub(super) fn identity(row: &Value) -> String {
     match row["at"].as_str() {
         Some(at) => format!("{} {} {at} {}", row["id"], row["candidate_id"], row["kind"]),
         None => row["id"].to_string(),
@@ -104,7 +105,7 @@ async fn ids(api: &TestApi, path: &str) -> Vec<u64> {
 }
 
 /// What of a candidate's row the API shows in the same form.
-fn profile(row: &Value) -> Value {
+pub(super) fn profile(row: &Value) -> Value {
     let names = [
         "id",
         "name",
@@ -764,6 +765,38 @@ async fn a_large_export_is_uploaded_in_parts() {
     api.clock.set("2026-11-20T09:40:00Z");
     api.run_tasks().await;
     assert!(!keys(&api).await.iter().any(|key| key.starts_with("exports/")));
+}
+
+/// What a turn adds to the files, and with it each of them what is in no part yet, is in memory. Neither grows with people.
+#[tokio::test]
+async fn a_turn_ends_amid_a_page_of_large_people() {
+    const PEOPLE: u64 = 40;
+    const ENOUGH: u64 = 4 * 1024 * 1024;
+    let api = TestApi::new().await;
+    let long = "n".repeat(5_000);
+    for number in 0..PEOPLE {
+        let id = add(&api, number).await;
+        write_notes(&api, id, 40, &long).await;
+    }
+    // A person has 200 KB among the notes, and again among the candidates.
+    let person = 2 * 40 * 5_200;
+    let id = Id::new(begin(&api, Mode::Live, json!({ "format": "ndjson" })).await).unwrap();
+    let (mut size, mut turns) = (0, 0);
+    loop {
+        api.run_tasks().await;
+        let export = api.store().find_export(tenant(ACME, Mode::Live), id).await.unwrap().unwrap();
+        let written: u64 = export.files.iter().map(|file| file.size).sum();
+        // Those who were being read are the last ones of a turn.
+        assert!(written - size < ENOUGH + 10 * person, "{written} after {size}");
+        assert!(export.files.iter().all(|file| file.rest < MIN_PART));
+        (size, turns) = (written, turns + 1);
+        if export.done_at.is_some() {
+            break;
+        }
+    }
+    assert!(size > PEOPLE * person * 9 / 10 && turns >= 4, "{size} in {turns} turns");
+    let data = rows(&contents(&show(&api, Mode::Live, id.get()).await.expect(200)).await);
+    assert_eq!((data["candidates"].len(), data["notes"].len()), (40, 1_600));
 }
 
 /// The size of a value in the table, as DynamoDB counts it.

@@ -80,8 +80,11 @@ pub struct ExportFile {
     /// The number of rows that were left out, because a spreadsheet would cut one of their cells.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// The number of bytes at its end that are in no part yet.
+    /// The number of bytes at its end that are in no part yet. They are an object of their own.
     pub rest: usize,
+    /// How often such an end was written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rests: u64,
     /// The upload in parts; `None` while the rest is the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<String>,
@@ -129,7 +132,7 @@ pub struct Export {
     pub place: Option<String>,
     /// The number of turns that it has had.
     pub turns: u64,
-    /// The number of bytes that the external ids of roles take before the rests of the files.
+    /// The number of bytes that the external ids of roles take, which are an object of their own.
     #[serde(default)]
     pub known_roles: usize,
     /// Its files, in the order of the kinds.
@@ -208,6 +211,7 @@ impl Export {
             size: 0,
             left_out: 0,
             rest: 0,
+            rests: 0,
             upload: None,
             parts: Vec::new(),
         };
@@ -262,9 +266,11 @@ impl Export {
         format!("{}.{}", kind.as_str(), self.format.as_str())
     }
 
-    /// The keys of what is in no part after a turn: two turns in a row have different ones, so that a turn can be repeated.
-    pub fn rests(&self, tenant: Tenant) -> [String; 2] {
-        [0, 1].map(|number| format!("{}rest-{number}", self.folder(tenant)))
+    /// The keys of the ends of a file that are in no part, and of the external ids of roles. Two in a row have different ones, so that
+    /// a turn can be repeated.
+    pub fn rests(&self, tenant: Tenant, kind: Option<ExportKind>) -> [String; 2] {
+        let (folder, name) = (self.folder(tenant), kind.map_or("known-roles", ExportKind::as_str));
+        [0, 1].map(|number| format!("{folder}rest-{name}-{number}"))
     }
 
     /// The number of rows that were left out of all files.
@@ -459,7 +465,9 @@ mod tests {
         let tenant = Tenant { organization: Id::new(3).unwrap(), mode: Mode::Test };
         let export = export(&[]);
         assert_eq!(export.file(tenant, ExportKind::JobPostings), "exports/3/test/7-secret/job_postings.csv");
-        assert_eq!(export.rests(tenant)[1], "exports/3/test/7-secret/rest-1");
+        let rests = [Some(ExportKind::Notes), None].map(|kind| export.rests(tenant, kind));
+        assert_eq!(rests[0][1], "exports/3/test/7-secret/rest-notes-1");
+        assert_eq!(rests[1][0], "exports/3/test/7-secret/rest-known-roles-0");
     }
 
     #[test]

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
 
+use super::applications::Applied;
 use super::candidate_records::see;
 use super::candidates::Touchpoints;
+use super::keys::Key;
 use super::recording::Recorded;
 use super::{Item, Listed, MAX_BATCH, MaybeErased, Paging, Store, StoreError, Task, Transaction, item, keys};
 use crate::clock::Timestamp;
 use crate::id::Id;
 use crate::model::{
-    Answers, AuditAction, AuditTarget, AuditTargetKind, CandidateFile, CandidateRecord, Consent, Erasure,
-    EventData, EventType, Export, ExportStatus, ExportUse, Note, Posting, Role, RoleState, Screen,
+    Answers, AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateFile, CandidateRecord, Consent,
+    Erasure, EventData, EventType, Export, ExportStatus, ExportUse, Note, Posting, Role, RoleState, Screen,
     ScreenRecord, SubjectType, TaskKind, Tenant, Touchpoint, Turn,
 };
 
@@ -166,6 +168,27 @@ impl Store {
             );
         }
         Ok(postings)
+    }
+
+    /// A page of the tenant's people, or of those who have applied for a role, newest first. Each has the place in the list where what
+    /// follows begins.
+    pub async fn list_people_to_export(
+        &self,
+        tenant: Tenant,
+        role: Option<Id>,
+        page: &Paging,
+    ) -> Result<Listed<(Id, String)>, StoreError> {
+        let partition = keys::candidates(tenant, role, None);
+        let Listed { items, next } = self.read_items(&partition, page).await?;
+        let placed = items.into_iter().filter_map(|item| {
+            let place = Key::of(&item).ok()?.sk;
+            let id = match role {
+                Some(_) => item::read_listed::<Applied>(item)?.candidate_id,
+                None => item::read_listed::<Candidate>(item)?.id,
+            };
+            Some((id, place))
+        });
+        Ok(Listed { items: placed.collect(), next })
     }
 
     /// Everything about a person; `None` if the person was erased, or if the import that brings the person is not finished.

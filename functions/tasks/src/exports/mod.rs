@@ -40,10 +40,7 @@ impl Job {
         let leased = export.lease(clock.now());
         self.replace_export(&export, &leased, tenant).await?;
         let Some(mut output) = Output::load(bucket, &leased, tenant, clock.now()).await? else {
-            return match leased.fail(LOST, clock.now()) {
-                Some(failed) => self.replace_export(&leased, &failed, tenant).await,
-                None => Ok(()),
-            };
+            return self.lose(&leased, tenant).await;
         };
         let reader =
             Reader { store, clock, tenant, export: &leased, organization: &organization.organization };
@@ -53,7 +50,9 @@ impl Job {
             ExportStep::Files => None,
         };
         let Some(next) = next else {
-            output.finish(bucket, &leased, tenant, clock.now()).await?;
+            if !output.finish(bucket, &leased, tenant, clock.now()).await? {
+                return self.lose(&leased, tenant).await;
+            }
             let done = leased.after_turn(output.heads(), None, clock.now());
             return self.replace_export(&leased, &done, tenant).await;
         };
@@ -67,9 +66,19 @@ impl Job {
             }
             None => leased.clone(),
         };
-        output.store(bucket, &before, tenant, next.0 == ExportStep::Files, clock.now()).await?;
+        if !output.store(bucket, &before, tenant, next.0 == ExportStep::Files, clock.now()).await? {
+            return self.lose(&before, tenant).await;
+        }
         let after = before.after_turn(output.heads(), Some(next), clock.now());
         self.replace_export(&before, &after, tenant).await
+    }
+
+    /// Ends an export whose files are not as they were left.
+    async fn lose(&self, export: &Export, tenant: Tenant) -> Result<(), TaskError> {
+        match export.fail(LOST, self.environment.clock.now()) {
+            Some(failed) => self.replace_export(export, &failed, tenant).await,
+            None => Ok(()),
+        }
     }
 
     /// Deletes the files of an export that is over.
@@ -140,8 +149,10 @@ async fn delete_files(
         }
         bucket.delete(&key, now).await?;
     }
-    for rest in export.rests(tenant) {
-        bucket.delete(&rest, now).await?;
+    for kind in export.kinds.iter().map(|kind| Some(*kind)).chain([None]) {
+        for rest in export.rests(tenant, kind) {
+            bucket.delete(&rest, now).await?;
+        }
     }
     Ok(())
 }

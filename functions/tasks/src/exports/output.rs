@@ -1,4 +1,5 @@
-//! The files of an export during a turn: their ends, which are in no part yet, are in memory.
+//! The files of an export during a turn. What the turn adds is in memory, and at its end one file after the other is, with what
+//! the turns before have left in no part.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +14,24 @@ use shared::spreadsheet;
 
 use crate::TaskError;
 
-/// The media type of what is no file of its own.
+/// The media type of what is no file by itself.
 const REST: &str = "application/octet-stream";
 
-/// The files of an export, as far as a turn has them.
+/// The files of an export during a turn.
 pub(super) struct Output {
     format: ExportFormat,
-    /// The files, each with its end.
+    /// The files, each with what this turn has added.
     files: Vec<(ExportFile, Vec<u8>)>,
     /// The external ids of the roles that have been read.
     pub(super) roles: BTreeMap<Id, ExternalId>,
-    /// The number of bytes that they take in the rest.
+    /// The number of bytes that they take in the bucket.
     known_roles: usize,
     /// The number of bytes that this turn has added.
     pub(super) added: usize,
 }
 
 impl Output {
-    /// The files as the turn before has left them; `None` if they are not.
+    /// The files as the turn before has left them; `None` if the external ids of roles are not there.
     pub(super) async fn load(
         bucket: &Bucket,
         export: &Export,
@@ -42,31 +43,17 @@ impl Output {
             format: export.format,
             files: export.files.iter().map(of).collect(),
             roles: BTreeMap::new(),
-            known_roles: 0,
+            known_roles: export.known_roles,
             added: 0,
         };
         if export.turns == 0 {
             output.write_headers();
-            return Ok(Some(output));
         }
-        let size = export.known_roles + export.files.iter().map(|file| file.rest).sum::<usize>();
-        if size == 0 {
-            return Ok(Some(output));
-        }
-        let key = rest_key(export, tenant, export.turns + 1);
-        let Some(object) = bucket.read(&key, size, now).await? else { return Ok(None) };
-        if object.bytes.len() != size {
-            return Ok(None);
-        }
-        let (roles, mut rests) = object.bytes.split_at(export.known_roles);
-        if !roles.is_empty() {
-            let Ok(known) = serde_json::from_slice(roles) else { return Ok(None) };
+        if export.known_roles > 0 {
+            let key = known_roles_key(export, tenant, export.turns + 1);
+            let Some(known) = read(bucket, &key, export.known_roles, now).await? else { return Ok(None) };
+            let Ok(known) = serde_json::from_slice(&known) else { return Ok(None) };
             output.roles = known;
-        }
-        for (file, end) in &mut output.files {
-            let (own, others) = rests.split_at(file.rest);
-            end.extend_from_slice(own);
-            rests = others;
         }
         Ok(Some(output))
     }
@@ -141,7 +128,7 @@ impl Output {
         self.added += added;
     }
 
-    /// The files without their ends, and the number of bytes before these.
+    /// The files without what was added, and the number of bytes of the external ids of roles.
     pub(super) fn heads(&self) -> (Vec<ExportFile>, usize) {
         (self.files.iter().map(|(file, _)| file.clone()).collect(), self.known_roles)
     }
@@ -156,8 +143,8 @@ impl Output {
         now: Timestamp,
     ) -> Result<Option<Vec<ExportFile>>, TaskError> {
         let (mut heads, mut has_begun) = (export.files.clone(), false);
-        for ((file, end), head) in self.files.iter_mut().zip(&mut heads) {
-            if file.upload.is_none() && end.len() >= MIN_PART {
+        for ((file, added), head) in self.files.iter_mut().zip(&mut heads) {
+            if file.upload.is_none() && file.rest + added.len() >= MIN_PART {
                 let key = export.file(tenant, file.kind);
                 let upload = bucket.begin_upload(&key, media_type(export.format), now).await?;
                 head.upload = Some(upload.clone());
@@ -168,8 +155,8 @@ impl Output {
         Ok(has_begun.then_some(heads))
     }
 
-    /// Stores what this turn has read: as parts of large files, which may be small only if they are the last, and the rest for the
-    /// next turn.
+    /// Stores what this turn has read: as parts of large files, which may be small only if they are the last, or as the rest for a
+    /// later turn. Returns whether the rests of the turns before were there.
     pub(super) async fn store(
         &mut self,
         bucket: &Bucket,
@@ -177,57 +164,95 @@ impl Output {
         tenant: Tenant,
         is_last: bool,
         now: Timestamp,
-    ) -> Result<(), TaskError> {
-        let mut rest = Vec::new();
-        if !is_last && !self.roles.is_empty() {
-            serde_json::to_writer(&mut rest, &self.roles).map_err(|error| unwritten(&error))?;
+    ) -> Result<bool, TaskError> {
+        if is_last {
+            self.known_roles = 0;
+        } else if !self.roles.is_empty() {
+            let known = serde_json::to_vec(&self.roles).map_err(|error| unwritten(&error))?;
+            self.known_roles = known.len();
+            bucket.write(&known_roles_key(export, tenant, export.turns), known, REST, now).await?;
         }
-        self.known_roles = rest.len();
-        for (file, end) in &mut self.files {
+        for (file, added) in &mut self.files {
+            let ends = is_last && file.upload.is_some();
+            if added.is_empty() && !(ends && file.rest > 0) {
+                continue;
+            }
+            let Some(mut content) = read_rest(bucket, export, tenant, file, now).await? else {
+                return Ok(false);
+            };
+            content.append(&mut std::mem::take(added));
             if let Some(upload) = &file.upload
-                && (end.len() >= MIN_PART || (is_last && !end.is_empty()))
+                && (content.len() >= MIN_PART || is_last)
             {
                 let (key, number) = (export.file(tenant, file.kind), file.parts.len() + 1);
-                let content = Bytes::from(std::mem::take(end));
-                file.parts.push(bucket.upload_part(&key, upload, number, content, now).await?);
+                file.parts.push(bucket.upload_part(&key, upload, number, content.into(), now).await?);
+                file.rest = 0;
+            } else {
+                file.rest = content.len();
+                file.rests += 1;
+                bucket.write(&rest_key(export, tenant, file), content, REST, now).await?;
             }
-            file.rest = end.len();
-            rest.append(end);
         }
-        if !rest.is_empty() {
-            bucket.write(&rest_key(export, tenant, export.turns), rest, REST, now).await?;
-        }
-        Ok(())
+        Ok(true)
     }
 
-    /// Makes the files of what is stored of them. It can be repeated.
+    /// Makes the files of what is stored of them. It can be repeated. Returns whether everything was there.
     pub(super) async fn finish(
         &mut self,
         bucket: &Bucket,
         export: &Export,
         tenant: Tenant,
         now: Timestamp,
-    ) -> Result<(), TaskError> {
-        for (file, end) in &mut self.files {
+    ) -> Result<bool, TaskError> {
+        for (file, _) in &mut self.files {
             let key = export.file(tenant, file.kind);
             if let Some(upload) = &file.upload {
                 bucket.finish_upload(&key, upload, &file.parts, now).await?;
             } else {
-                let content = Bytes::from(std::mem::take(end));
-                bucket.write_attachment(&key, content, media_type(export.format), now).await?;
+                let Some(content) = read_rest(bucket, export, tenant, file, now).await? else {
+                    return Ok(false);
+                };
+                bucket.write_attachment(&key, content.into(), media_type(export.format), now).await?;
             }
             file.rest = 0;
             file.parts.clear();
         }
-        self.known_roles = 0;
-        Ok(())
+        Ok(true)
     }
 }
 
-/// The key of what a turn leaves in no part.
-fn rest_key(export: &Export, tenant: Tenant, turn: u64) -> String {
-    let [even, odd] = export.rests(tenant);
-    if turn.is_multiple_of(2) { even } else { odd }
+/// The end of a file that is in no part yet; `None` if it is not there.
+async fn read_rest(
+    bucket: &Bucket,
+    export: &Export,
+    tenant: Tenant,
+    file: &ExportFile,
+    now: Timestamp,
+) -> Result<Option<Vec<u8>>, TaskError> {
+    if file.rest == 0 {
+        return Ok(Some(Vec::new()));
+    }
+    Ok(read(bucket, &rest_key(export, tenant, file), file.rest, now).await?.map(Vec::from))
+}
+
+/// An object of this size; `None` if there is none.
+async fn read(bucket: &Bucket, key: &str, size: usize, now: Timestamp) -> Result<Option<Bytes>, TaskError> {
+    let object = bucket.read(key, size, now).await?;
+    Ok(object.map(|object| object.bytes).filter(|bytes| bytes.len() == size))
+}
+
+/// The key of the last end of a file that was written.
+fn rest_key(export: &Export, tenant: Tenant, file: &ExportFile) -> String {
+    number(export.rests(tenant, Some(file.kind)), file.rests)
+}
+
+/// The key of the external ids of roles that a turn leaves.
+fn known_roles_key(export: &Export, tenant: Tenant, turn: u64) -> String {
+    number(export.rests(tenant, None), turn)
+}
+
+fn number([even, odd]: [String; 2], number: u64) -> String {
+    if number.is_multiple_of(2) { even } else { odd }
 }
 
 const fn media_type(format: ExportFormat) -> &'static str {

@@ -1,5 +1,8 @@
 //! Reads the table for an export, page by page, and adds rows to its output.
 
+use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use futures_util::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use shared::clock::Clock;
@@ -7,7 +10,6 @@ use shared::handlers::export_rows::{self, PersonRow};
 use shared::handlers::responses::posting::Posting as PostingRow;
 use shared::handlers::responses::role::Role as RoleRow;
 use shared::handlers::responses::screen::ScreenAccess;
-use shared::id::Id;
 use shared::model::{Export, ExportKind, ExportStep, Organization, Posting, Role, Tenant};
 use shared::store::{Listed, Paging, Store, Wanted};
 
@@ -110,11 +112,19 @@ impl Reader<'_> {
         let changes = store.list_role_changes(*tenant).await?;
         let (started, mut before, mut seen) = (clock.now(), export.place.clone(), 0);
         loop {
-            let Listed { items, next } = self.list_people(before).await?;
+            let page = Paging { limit: PEOPLE, before };
+            let Listed { items, next } = store.list_people_to_export(*tenant, export.role_id, &page).await?;
             seen += items.len();
-            let read = |id| store.find_person_to_export(*tenant, id, wanted, &changes);
-            let mut people = stream::iter(items.into_iter().map(read)).buffered(CONCURRENCY);
-            while let Some(person) = people.next().await {
+            // Nobody is read twice: who is being read when a turn has enough is the last one of it.
+            let has_enough = &AtomicBool::new(false);
+            let read =
+                async |(id, place)| (place, store.find_person_to_export(*tenant, id, wanted, &changes).await);
+            let items = stream::iter(items).take_while(|_| ready(!has_enough.load(Ordering::Relaxed)));
+            let mut people = items.map(read).buffered(CONCURRENCY);
+            let mut last = None;
+            while let Some((place, person)) = people.next().await {
+                has_enough.store(output.added >= ENOUGH_BYTES, Ordering::Relaxed);
+                last = Some(place);
                 let Some(person) = person? else { continue };
                 let person = match export.role_id {
                     Some(role) => export_rows::about_role(person, role),
@@ -122,6 +132,9 @@ impl Reader<'_> {
                 };
                 let Some(person) = person else { continue };
                 self.add_person(output, &person)?;
+            }
+            if has_enough.load(Ordering::Relaxed) {
+                return Ok((ExportStep::People, last));
             }
             before = next;
             if before.is_none() {
@@ -134,17 +147,6 @@ impl Reader<'_> {
                 return Ok((ExportStep::People, before));
             }
         }
-    }
-
-    /// A page of the people whom the export has.
-    async fn list_people(&self, before: Option<String>) -> Result<Listed<Id>, TaskError> {
-        let page = Paging { limit: PEOPLE, before };
-        if let Some(role) = self.export.role_id {
-            return Ok(self.store.list_applied(self.tenant, role, &page).await?);
-        }
-        let listed = self.store.list_candidates(self.tenant, None, None, &page).await?;
-        let ids = listed.items.into_iter().map(|(candidate, _)| candidate.id).collect();
-        Ok(Listed { items: ids, next: listed.next })
     }
 
     fn add_person(
