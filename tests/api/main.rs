@@ -31,6 +31,7 @@ mod careers_resumes;
 mod careers_suspects;
 mod channels;
 mod consents;
+mod copying;
 mod cost;
 mod cost_among_many;
 mod dashboard_access;
