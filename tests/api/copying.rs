@@ -24,7 +24,7 @@ const ORGANIZATIONS: u64 = 25;
 /// The number of tenants that have most of the changes.
 const BUSY: u64 = 4;
 /// The number of changes.
-const CHANGES: u64 = 350;
+const CHANGES: u64 = 260;
 const LISTS: [&str; 5] = ["candidates", "applications", "roles", "job_postings", "voice_screens"];
 
 /// Rows by their kinds and identities.
@@ -344,7 +344,7 @@ async fn copies_of_fifty_tenants_end_as_the_api_shows_them() {
         }
         begun += usize::from(!had_position && copies[one].position.is_some());
     }
-    assert!(kills > 50 && lost > 50 && begun > 3, "{kills} {lost} {begun}");
+    assert!(kills > 50 && lost > 40 && begun > 3, "{kills} {lost} {begun}");
     // Everything that was begun ends, and every copy gets what an export has.
     for _ in 0..10 {
         for (tenant, copy) in tenants.iter().zip(&mut copies) {
@@ -372,6 +372,6 @@ async fn copies_of_fifty_tenants_end_as_the_api_shows_them() {
     for kind in ["candidate.erased", "role.closed", "role.updated", "import.finished", "import.undone"] {
         assert!(types.contains(kind), "{kind} is not among {types:?}");
     }
-    assert!(rows > 400, "{rows}");
+    assert!(rows > 250, "{rows}");
     println!("{rows} rows, {kills} killed runs, {lost} killed copies, {begun} exports before the end");
 }

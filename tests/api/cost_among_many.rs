@@ -2,9 +2,11 @@
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use shared::clock::later;
 use shared::id::Id;
-use shared::model::{CandidateRecord, Mode, Name, Profile, Source};
+use shared::model::{CandidateRecord, EventType, Mode, Name, Profile, Source};
 use shared::store::Transaction;
 use tests::assistant::Assistant;
 use tests::browser::Browser;
@@ -14,6 +16,7 @@ use tests::interceptor::{RecordedCall, in_sequence};
 use tests::{ACME, Response, TestApi, tenant};
 
 use crate::careers_applications::form;
+use crate::webhooks::write_events;
 
 /// The number of open roles. The first one has two of five people.
 const ROLES: u64 = 21;
@@ -125,6 +128,8 @@ const MOST: &[(&str, Cost)] = &[
     ("reopen role", [2.0, 3.0, 4.0, 33.0, 3.0]),
     ("GET candidate with 60 applications", [1.0, 3.0, 8.0, 1.0, 0.0]),
     ("advance with 60 applications", [2.0, 3.0, 8.0, 27.0, 4.0]),
+    ("10 changed among 100 events", [4.0, 6.0, 11.0, 1.0, 0.0]),
+    ("10 changed among 1,100 events", [30.0, 32.0, 167.0, 1.0, 0.0]),
 ];
 
 fn is_read(call: &RecordedCall) -> bool {
@@ -248,4 +253,33 @@ async fn requests_among_many_people_cost_at_most_this() {
     row(&api, "GET candidate with 60 applications", api.get(&path)).await;
     let step = json!({ "stage": "interview", "role_id": 60 });
     row(&api, "advance with 60 applications", post(&format!("{path}/advance"), step)).await;
+    cost_of_changes(&api).await;
+}
+
+/// Asks who has changed: ten people, among the last 100 events, and among the last 1,100, whose start is searched in the whole feed.
+async fn cost_of_changes(api: &TestApi) {
+    let wait = |seconds| {
+        let now = later(api.environment.clock.now(), SignedDuration::from_secs(seconds)).to_string();
+        api.clock.set(&now);
+        now
+    };
+    let fill = async |count: usize| {
+        write_events(api, tenant(ACME, Mode::Live), &vec![EventType::RoleUpdated; count]).await;
+    };
+    wait(600);
+    fill(100).await;
+    let since = wait(600);
+    fill(90).await;
+    for number in 0..10 {
+        wait(1);
+        let path = format!("/api/v1/candidates/{}", 1_000_000_000_000_000_u64 + number * 7);
+        api.patch(&path, json!({ "tags": ["changed"] })).await.expect(200);
+    }
+    api.run_whole_feed().await;
+    wait(60);
+    let path = format!("/api/v1/candidates?updated_after={since}");
+    let answered = |response: &Response| response.body["data"].as_array().unwrap().len();
+    assert_eq!(answered(&row(api, "10 changed among 100 events", api.get(&path)).await), 10);
+    fill(1_000).await;
+    assert_eq!(answered(&row(api, "10 changed among 1,100 events", api.get(&path)).await), 10);
 }

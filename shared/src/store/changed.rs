@@ -28,8 +28,9 @@ use crate::model::{Candidate, Event, EventType, EventValue, Posting, Role, Scree
 
 /// How long before the asked time the walk begins. Events are not quite in the order of their times.
 const EARLIER: SignedDuration = SignedDuration::from_mins(5);
-/// The number of events that are read at once from the head of the feed.
-const NEWEST: u32 = 100;
+/// The number of events that are read at once from the head of the feed: a hundred, and the one before them, which may show that
+/// nothing older counts.
+const NEWEST: u32 = 101;
 /// The number of events that one query reads.
 const EVENTS: u32 = 1_000;
 /// The number of events or items after which a page without any item ends.
