@@ -81,6 +81,7 @@ async fn changes_are_events_with_ids_and_words() {
             "mode": "live", "subject": { "type": "application", "id": application, "version": 2 },
             "actor": { "type": "api_key", "id": key }, "changed": ["stage"],
             "data": { "candidate_id": candidate, "role_id": role, "from": "applied", "to": "screening" },
+            "imported": false,
         })
     );
     assert_eq!(all[4]["subject"], json!({ "type": "voice_screen", "id": screen, "version": 1 }));

@@ -152,6 +152,10 @@ async fn what_is_inserted_with_its_past_counts_as_if_it_had_been_made_then() {
     (same.candidate.updated_at, same.version) = (moved.candidate.updated_at, moved.version);
     for application in &mut same.applications {
         application.past_stays = Vec::new();
+        assert_eq!(application.updated_at, now, "nobody could see it before");
+    }
+    for (application, moved) in same.applications.iter_mut().zip(&moved.applications) {
+        application.updated_at = moved.updated_at;
     }
     assert_eq!(same, moved);
     assert_eq!(record.candidate.stage, Stage::Interview, "an active application came after the hire");

@@ -206,7 +206,7 @@ async fn rows_are_judged_one_by_one() {
         ),
         "6 create",
         "7 unchanged",
-        "8 update",
+        "8 update: name differs from that of row 6, which is about the same person",
         "9 invalid: applications[0].role.id must be the id of a role",
         "10 invalid: created_at must not be in the future",
         "11 invalid: colour is not a known field",
@@ -229,7 +229,8 @@ async fn rows_are_judged_one_by_one() {
     );
     assert_eq!(
         verdicts(&api, import, "?warnings=true").await,
-        ["8 update: name differs from the candidate's, which stays"]
+        ["8 update: name differs from that of row 6, which is about the same person; name differs from the \
+             candidate's, which stays"]
     );
 }
 

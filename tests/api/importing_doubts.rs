@@ -2,7 +2,8 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use tests::TestApi;
+use shared::model::Mode;
+use tests::{ACME, TestApi, tenant};
 
 use crate::importing::{
     CANDIDATES, IMPORTS, begin, begin_with, by_email, run, settle, show, step, upload, verdicts,
@@ -30,7 +31,7 @@ async fn role(api: &TestApi, content: Value) -> u64 {
 #[tokio::test]
 async fn a_number_in_a_spreadsheet_is_one_of_the_country_of_its_role() {
     let api = TestApi::new().await;
-    api.patch("/api/v1/organization", json!({ "country": "DE" })).await.expect(200);
+    api.change_settings(tenant(ACME, Mode::Live), ["DE", "Europe/Berlin", ""]).await;
     let place = |country: &str| json!([{ "city": "Somewhere", "country": country }]);
     let london =
         role(&api, json!({ "title": "Cook", "external_id": "uk-1", "locations": place("GB") })).await;

@@ -322,7 +322,7 @@ async fn the_last_write_shows_the_person_and_tells_of_it() {
     // What others do from now on is not the import's.
     api.patch(&format!("{CANDIDATES}/{}", id(1)), json!({ "name": "Kim" })).await.expect(200);
     let last = events(&api).await.pop().unwrap();
-    assert_eq!((&last["type"], last.get("imported")), (&json!("candidate.updated"), None));
+    assert_eq!((&last["type"], &last["imported"]), (&json!("candidate.updated"), &json!(false)));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::applications::SCREENED;
 use super::item::number;
-use super::keys::{CandidateGroup, EXPIRES_AT, Key, SK};
+use super::keys::{CandidateGroup, Key, SK};
 use super::list::Range;
 use super::{CommitError, Item, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -58,12 +58,11 @@ impl Transaction {
 
     fn count_new_people(&mut self, monday: Day, shard: u64, source: &str, people: u64) {
         let expires_at = kept_until(monday);
-        self.update(
-            keys::new_people(self.tenant, monday, shard, source),
-            "SET #expires = :expires ADD #people :people",
-            "",
-            vec![("#expires", EXPIRES_AT.to_owned()), ("#people", PEOPLE.to_owned())],
-            vec![(":expires", number(expires_at)), (":people", number(i128::from(people)))],
+        let key = keys::new_people(self.tenant, monday, shard, source);
+        self.count_until(
+            key,
+            vec![(PEOPLE.to_owned(), i64::try_from(people).unwrap_or(i64::MAX))],
+            expires_at,
         );
     }
 

@@ -192,6 +192,8 @@ pub(super) struct SlugClaim {
     pub(super) id: Id,
     pub(super) last: u64,
 }
+/// The name of the attribute with the end of a counter.
+const EXPIRES: &str = "#expires";
 /// The number of actions that DynamoDB takes in a transaction.
 const MAX_ACTIONS: usize = 100;
 const VACANT: &str = "attribute_not_exists(pk)";
@@ -547,6 +549,17 @@ impl Transaction {
         self.add_if(key, counts, "");
     }
 
+    /// Adds to the counters of an item, which may not exist yet and is kept until then, in epoch seconds.
+    pub(super) fn count_until(&mut self, key: Key, counts: Vec<(String, i64)>, expires_at: i64) {
+        self.actions.push(Action {
+            effect: Effect::Add(key, counts),
+            guard: Guard::Unchanged,
+            condition: "".into(),
+            names: vec![(EXPIRES, EXPIRES_AT.to_owned())],
+            values: vec![(":expires", number(expires_at))],
+        });
+    }
+
     fn add_if(&mut self, key: Key, counts: Vec<(String, i64)>, condition: &'static str) {
         // A transaction may contain only one action for each item.
         let is_same = |action: &Action| matches!(&action.effect, Effect::Add(other, _) if *other == key);
@@ -763,6 +776,7 @@ impl Action {
             Effect::Add(key, counts) => {
                 let mut sums = Vec::new();
                 let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
+                let set = if names.contains_key(EXPIRES) { "SET #expires = :expires " } else { "" };
                 for (index, (name, by)) in counts.into_iter().enumerate() {
                     sums.push(format!("#c{index} :c{index}"));
                     names.insert(format!("#c{index}"), name);
@@ -772,7 +786,7 @@ impl Action {
                     Update::builder()
                         .table_name(table)
                         .set_key(Some(key.attributes()))
-                        .update_expression(format!("ADD {}", sums.join(", ")))
+                        .update_expression(format!("{set}ADD {}", sums.join(", ")))
                         .set_condition_expression(condition)
                         .set_expression_attribute_names(Some(names))
                         .set_expression_attribute_values(Some(values))

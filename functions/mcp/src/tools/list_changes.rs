@@ -71,7 +71,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
 fn show(event: &Value, format: ResponseFormat) -> Value {
     let mut shown = trusted(event, &["type", "at"]);
     if format.is_detailed() {
-        shown.extend(trusted(event, &["seq", "id", "subject", "actor", "changed", "data"]));
+        shown.extend(trusted(event, &["seq", "id", "subject", "actor", "changed", "data", "imported"]));
     } else {
         shown.insert("subject".to_owned(), json!(trusted(&event["subject"], &["type", "id"])));
         shown.insert("by".to_owned(), event["actor"]["type"].clone());
