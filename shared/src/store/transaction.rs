@@ -716,15 +716,6 @@ impl Action {
         self.values.push((":stamp", number(time)));
     }
 
-    /// The stamp of the item as it is stored, if nothing but the stamp made the condition fail.
-    fn later_stamp(&self, stored: &Item) -> Option<i64> {
-        let value = |name: &str| self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-        let time = value(":stamp")?.as_n().ok()?.parse::<i64>().ok()?;
-        let stamp = i64::try_from(item::count(stored, STAMP)).ok()?;
-        let is_version = value(":version").is_none_or(|version| stored.get(VERSION) == Some(version));
-        (stamp >= time && is_version).then_some(stamp)
-    }
-
     fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
         const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
         let condition = Some(self.condition.into_owned()).filter(|condition| !condition.is_empty());
@@ -859,7 +850,8 @@ impl Store {
             transaction.name_cause_of_tasks(cause);
         }
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
-        let sent = transaction.actions.clone();
+        // An action is large, but these values of its condition are not.
+        let sent: Vec<_> = transaction.actions.iter().map(|action| action.values.clone()).collect();
         let actions: Result<Vec<_>, _> =
             transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
         let actions = actions
@@ -918,18 +910,27 @@ fn only_entries_exist(guards: &[Guard], reasons: &[CancellationReason]) -> bool 
 }
 
 /// The latest stamp of an item that the transaction was too early for, if it failed for no other reason.
-fn too_early(actions: &[Action], reasons: &[CancellationReason]) -> Option<i64> {
+fn too_early(sent: &[Vec<(&str, AttributeValue)>], reasons: &[CancellationReason]) -> Option<i64> {
     let mut latest = None;
-    for (action, reason) in actions.iter().zip(reasons) {
+    for (values, reason) in sent.iter().zip(reasons) {
         match reason.code.as_deref() {
             None | Some("None") => {}
             Some("ConditionalCheckFailed") => {
-                latest = latest.max(Some(action.later_stamp(reason.item.as_ref()?)?));
+                latest = latest.max(Some(later_stamp(values, reason.item.as_ref()?)?));
             }
             Some(_) => return None,
         }
     }
     latest
+}
+
+/// The stamp of an item as it is stored, if nothing but the stamp made a condition with these values fail.
+fn later_stamp(values: &[(&str, AttributeValue)], stored: &Item) -> Option<i64> {
+    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    let time = value(":stamp")?.as_n().ok()?.parse::<i64>().ok()?;
+    let stamp = i64::try_from(item::count(stored, STAMP)).ok()?;
+    let is_version = value(":version").is_none_or(|version| stored.get(VERSION) == Some(version));
+    (stamp >= time && is_version).then_some(stamp)
 }
 
 /// Returns the error for a cancelled transaction. If several conditions failed, a receipt takes precedence, followed by

@@ -31,18 +31,9 @@ fn only_an_action_with_changes_keeps_the_time_of_the_transaction() {
 
 #[test]
 fn only_a_later_stamp_is_why_a_transaction_was_too_early() {
-    let action = |version: Option<u64>| {
+    let values = |version: Option<u64>| {
         let version = version.map(|version| (":version", number(version)));
-        Action {
-            effect: Effect::Delete(keys::profile(Tenant {
-                organization: Id::new(1).expect("an id"),
-                mode: crate::model::Mode::Live,
-            })),
-            guard: Guard::Unchanged,
-            condition: "".into(),
-            names: Vec::new(),
-            values: [(":stamp", number(5))].into_iter().chain(version).collect(),
-        }
+        [(":stamp", number(5))].into_iter().chain(version).collect::<Vec<_>>()
     };
     let stored = |stamp: i64, version: u64| {
         Item::from([(STAMP.to_owned(), number(stamp)), (VERSION.to_owned(), number(version))])
@@ -55,7 +46,7 @@ fn only_a_later_stamp_is_why_a_transaction_was_too_early() {
         (Some(2), stored(5, 1), None),
         (Some(2), stored(4, 1), None),
     ] {
-        assert_eq!(action(version).later_stamp(&stored), expected, "{version:?} {stored:?}");
+        assert_eq!(later_stamp(&values(version), &stored), expected, "{version:?} {stored:?}");
     }
 }
 
