@@ -3,6 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
+use tests::browser::Browser;
 use tests::{ACME, TestApi, tenant};
 
 use crate::importing::{
@@ -198,4 +199,40 @@ async fn a_list_of_roles_is_no_title() {
     let wrong = "applications[0].role.title names several roles: each takes a row of its own";
     let expected = [&format!("1 invalid: {wrong}"), &format!("2 invalid: {wrong}"), "3 create", "4 create"];
     assert_eq!(verdicts(&api, import, "").await, expected);
+}
+
+/// A header in another language has one known name, perhaps. The import fails, and says what the columns are called.
+#[tokio::test]
+async fn an_unknown_header_can_be_mapped() {
+    let api = TestApi::new().await;
+    let send = async |settings: Value, content: &str| {
+        let mut body = json!({ "format": "csv" });
+        body.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        let waiting = api.post(IMPORTS, body).await.expect(201);
+        upload(&waiting, content.as_bytes()).await;
+        let import = waiting.number("/id");
+        step(&api, import, "complete").await.expect(202);
+        settle(&api, import).await
+    };
+    let rows = "Jméno;E-mail;Telefonní číslo\nJan Novák;jan@doubt.example;+420601234567\n";
+    let failed = send(json!({}), rows).await;
+    assert_eq!(failed.string("/status"), "failed");
+    let mut mapping = failed.body["mapping"].clone();
+    assert_eq!(
+        mapping,
+        json!({ "header_row": 1, "columns": [
+            { "header": "Jméno", "field": null }, { "header": "E-mail", "field": "email" },
+            { "header": "Telefonní číslo", "field": null },
+        ] })
+    );
+    let browser = Browser::signed_in(&api, ACME).await;
+    let page = browser.get(&format!("/dashboard/imports/{}", failed.number("/id"))).await.expect(200);
+    assert!(page.text.contains("Jméno") && page.text.contains("Begin another import with these columns"));
+    mapping["columns"][0]["field"] = json!("name");
+    mapping["columns"][2]["field"] = json!("phone");
+    let checked = send(json!({ "mapping": mapping }), rows).await;
+    assert_eq!((checked.string("/status"), checked.number("/counts/create")), ("checked", 1));
+    // What may be about a person is not kept as the name of a column.
+    let failed = send(json!({}), "Jan Novák;jan@doubt.example;+420601234567\n").await;
+    assert_eq!((failed.string("/status"), &failed.body["mapping"]), ("failed", &Value::Null));
 }

@@ -101,7 +101,13 @@ pub(crate) const fn result(result: RowResult, is_done: bool) -> &'static str {
 pub(crate) fn message(message: &str) -> String {
     let (path, problem) = message.split_once(' ').unwrap_or((message, "is invalid"));
     let name = path.strip_prefix("applications[0].").unwrap_or(path);
-    match name.parse() {
+    let known = match name {
+        "applications[0]" => return format!("Application {problem}."),
+        "rejection.at" => Ok(ImportField::RejectedAt),
+        "role.title" => Ok(ImportField::Role),
+        name => name.parse(),
+    };
+    match known {
         Ok(known) => format!("{} {problem}.", field(known)),
         Err(_) => format!("{message}."),
     }
@@ -148,6 +154,15 @@ mod tests {
                 "applications[0].applied_at must not be in the future",
                 "Application: day must not be in the future.",
             ),
+            (
+                "applications[0] differs from the candidate's, which stays",
+                "Application differs from the candidate's, which stays.",
+            ),
+            (
+                "applications[0].rejection.at is before the application, whose time counts for both",
+                "Rejection: day is before the application, whose time counts for both.",
+            ),
+            ("applications[0].role.title names several roles", "Role: title names several roles."),
             ("applications[2].stage is unknown", "applications[2].stage is unknown."),
             ("row must be a JSON object", "row must be a JSON object."),
             ("odd", "odd."),

@@ -262,7 +262,8 @@ async fn page(request: &MemberRequest, alert: Option<String>) -> Result<Reply<Ht
     let (columns, people) = columns(header, &examples);
     let is_checked = import.status == ImportStatus::Checked;
     let proposed = findings.date_format.filter(|_| is_checked);
-    let again = if is_checked { again(&import) } else { Vec::new() };
+    let is_unread = import.status == ImportStatus::Failed && import.rows == 0;
+    let again = if is_checked || is_unread { again(&import) } else { Vec::new() };
     let date_format = proposed.or(import.settings.date_format).map_or("", DateFormat::as_str).to_owned();
     let shown = ImportPage {
         alert,

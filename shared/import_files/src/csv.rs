@@ -10,7 +10,7 @@ use memchr::memchr2_iter;
 
 use crate::Mapping;
 use crate::cell::Cell;
-use crate::header::{self, Header};
+use crate::header::{self, Found, Header};
 use crate::record::{Record, Spreadsheet};
 use crate::xlsx::refuse_workbook;
 use crate::{MAX_ROW, Refusal, Settings, encoding};
@@ -72,11 +72,15 @@ impl<F: Read + Seek> Spreadsheet for CsvFile<F> {
             None => SEPARATORS.to_vec(),
         };
         let (mut best, mut failure): (Option<(u8, Header)>, _) = (None, None);
+        let mut unknown: Option<Header> = None;
         for separator in separators {
             self.separator = separator;
             let found = match header::find_in(self, mapping) {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
+                Ok(Found::Header(found)) => found,
+                Ok(Found::Unknown(found)) => {
+                    unknown = unknown.into_iter().chain(found).max_by_key(Header::width);
+                    continue;
+                }
                 // With another separator, quotes stand elsewhere.
                 Err(error) => {
                     failure.get_or_insert(error);
@@ -87,7 +91,10 @@ impl<F: Read + Seek> Spreadsheet for CsvFile<F> {
                 best = Some((separator, found));
             }
         }
-        let Some((separator, header)) = best else { return Err(failure.unwrap_or(Refusal::NoHeader)) };
+        let Some((separator, header)) = best else {
+            let no_header = Refusal::NoHeader { mapping: unknown.map(|header| header.mapping()) };
+            return Err(failure.unwrap_or(no_header));
+        };
         self.separator = separator;
         Ok(header)
     }

@@ -241,6 +241,11 @@ impl Header {
         record.width() == self.columns.len() && names.eq(name_cells(record))
     }
 
+    /// The number of columns.
+    pub(crate) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     /// The header as it can be sent with another file.
     pub(crate) fn mapping(&self) -> Mapping {
         Mapping { header_row: Some(self.line), columns: self.columns.clone() }
@@ -253,14 +258,19 @@ fn name_cells(record: &Record) -> impl Iterator<Item = &str> {
     record.cells.iter().take(record.width()).map(move |cell| without_marks(&cell.text).trim_matches('"'))
 }
 
+/// What the first rows of a file have.
+pub(crate) enum Found {
+    /// A header.
+    Header(Header),
+    /// A row that may be one, because it has one known name, if there is any. A row without one may be about a person.
+    Unknown(Option<Header>),
+}
+
 /// Finds the header among the first rows of a file, as it is read now: the row that the mapping names, else the first with two
 /// known names.
-pub(crate) fn find_in(
-    file: &mut impl Spreadsheet,
-    mapping: Option<&Mapping>,
-) -> Result<Option<Header>, Refusal> {
+pub(crate) fn find_in(file: &mut impl Spreadsheet, mapping: Option<&Mapping>) -> Result<Found, Refusal> {
     let wanted = mapping.and_then(|mapping| mapping.header_row);
-    let (mut seen, mut found) = (0, None);
+    let (mut seen, mut found, mut unknown) = (0, None, None::<Header>);
     let mut look = |record: Record| {
         seen += 1;
         let header = match wanted {
@@ -273,13 +283,22 @@ pub(crate) fn find_in(
             Ok(header) if is_header(&header) => found = Some(Ok(header)),
             Err(problem) if wanted.is_some() || problem.is_of_header => found = Some(Err(problem.text)),
             // Another row may have the names.
-            Ok(_) | Err(_) => {}
+            Ok(header) => {
+                let is_better = unknown.as_ref().is_none_or(|other| other.known() < header.known());
+                if wanted.is_none() && is_better && header.known() > 0 {
+                    unknown = Some(header);
+                }
+            }
+            Err(_) => {}
         }
         let is_over = found.is_some() || (wanted.is_none() && seen >= FIRST_ROWS);
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     file.each_record(&mut look)?;
-    found.transpose().map_err(Refusal::Mapping)
+    match found {
+        Some(header) => header.map(Found::Header).map_err(Refusal::Mapping),
+        None => Ok(Found::Unknown(unknown)),
+    }
 }
 
 /// Why the columns of a row can't be understood.

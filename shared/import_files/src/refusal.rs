@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{MAX_ROW, MAX_ROWS};
+use crate::{MAX_ROW, MAX_ROWS, Mapping};
 
 /// Why nothing of a file is read.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,10 @@ pub enum Refusal {
         "None of the first 20 rows is a header: it must have at least two known names, such as Name and E-mail. Rename the \
          columns, or send `mapping`"
     )]
-    NoHeader,
+    NoHeader {
+        /// The names in a row that may be one, because one of them is known. They can be sent with their meanings.
+        mapping: Option<Mapping>,
+    },
     /// The mapping does not fit the file.
     #[error("{0}")]
     Mapping(String),

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 
 use crate::Mapping;
 use crate::cell::{Cell, CellKind};
-use crate::header::{self, Header};
+use crate::header::{self, Found, Header};
 use crate::record::{Record, Spreadsheet};
 use crate::{Refusal, Settings};
 
@@ -153,9 +153,13 @@ impl<F: Read + Seek> Spreadsheet for XlsxFile<F> {
     const HAS_ALL_CELLS: bool = false;
 
     fn find_header(&mut self, mapping: Option<&Mapping>) -> Result<Header, Refusal> {
+        let mut unknown = None;
         for sheet in self.sheets.clone() {
             self.sheet = sheet;
-            if let Some(header) = header::find_in(self, mapping)? {
+            let found = header::find_in(self, mapping)?;
+            if let Found::Unknown(header) = found {
+                unknown = unknown.or(header);
+            } else if let Found::Header(header) = found {
                 self.links = links(&mut self.workbook, &self.sheet)?;
                 let others: Vec<_> =
                     self.sheets.iter().filter(|sheet| **sheet != self.sheet).cloned().collect();
@@ -163,7 +167,7 @@ impl<F: Read + Seek> Spreadsheet for XlsxFile<F> {
                 return Ok(header);
             }
         }
-        Err(Refusal::NoHeader)
+        Err(Refusal::NoHeader { mapping: unknown.map(|header| header.mapping()) })
     }
 
     fn each_record(&mut self, each: &mut dyn FnMut(Record) -> ControlFlow<()>) -> Result<(), Refusal> {

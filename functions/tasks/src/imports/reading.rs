@@ -49,7 +49,12 @@ impl Worker<'_> {
                 let findings = ImportFindings { mapping, warnings, date_format };
                 Ok(import.read(findings, skipped, rows, parts, *now))
             }
-            Err(Failure::Refused(refusal)) => Ok(import.fail(format!("{refusal}."), *now)),
+            Err(Failure::Refused(refusal)) => {
+                let failed = import.fail(format!("{refusal}."), *now);
+                let Refusal::NoHeader { mapping: mapping @ Some(_) } = refusal else { return Ok(failed) };
+                let findings = ImportFindings { mapping, ..ImportFindings::default() };
+                Ok(Import { findings: Some(findings), ..failed })
+            }
             Err(Failure::Task(error)) => Err(error),
         }
     }
